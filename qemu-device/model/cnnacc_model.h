@@ -54,9 +54,12 @@ struct cm_host_ops {
 	 */
 	void *(*dma_map)(void *opaque, uint64_t addr, size_t *len, bool write);
 	void (*dma_unmap)(void *opaque, void *ptr, size_t len, bool write);
-	/* Send a message on MSI-X @vector; set the level wire to @level.  Locked calls only. */
+	/*
+	 * Send a message on MSI-X @vector; set the level wires, bit n for wire n, which carries what
+	 * vector n does.  Locked calls only.
+	 */
 	void (*irq_message)(void *opaque, unsigned int vector);
-	void (*irq_level)(void *opaque, bool level);
+	void (*irq_wires)(void *opaque, uint32_t wires);
 	/* Monotonic device time in ns; virtual time if the host has it.  Locked calls only. */
 	uint64_t (*now)(void *opaque);
 	/* Wake the worker of @core, which may have work.  Locked calls only. */

@@ -49,7 +49,7 @@ void cm_device_reset(struct cm_device *dev)
 		memset(&core->q.counters, 0, sizeof(core->q.counters));
 		reset_state(core);
 	}
-	cm_irq_wire(dev);
+	cm_irq_update_wires(dev);
 }
 
 static void describe(struct cm_core *core, const struct cm_core_config *config)

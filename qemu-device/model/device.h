@@ -116,7 +116,7 @@ struct cm_device {
 	struct cm_workers *workers;
 	unsigned int core_count;
 	bool reset_pending;
-	bool level;			/* of the wire, as last reported to the host */
+	uint32_t wires;			/* as last reported to the host */
 	struct cm_global_state g;
 	struct cm_core core[CM_MAX_CORES];
 };
@@ -138,7 +138,7 @@ uint32_t cm_irq_mask(const struct cm_device *dev);
 void cm_irq_set(struct cm_device *dev, uint32_t bits);
 void cm_irq_clear(struct cm_device *dev, uint32_t bits);
 void cm_irq_enable(struct cm_device *dev, uint32_t bits);
-void cm_irq_wire(struct cm_device *dev);
+void cm_irq_update_wires(struct cm_device *dev);
 void cm_shell_error(struct cm_core *core, enum cnnacc_shell_error code, uint64_t addr);
 
 /* queue.c */

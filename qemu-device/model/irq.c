@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
-/* Interrupt status, messages and the level wire; shell errors. */
+/* Interrupt status, messages and wires; shell errors. */
 #include "device.h"
 
 uint32_t cm_irq_mask(const struct cm_device *dev)
@@ -16,14 +16,16 @@ static unsigned int vector_of(const struct cm_device *dev, unsigned int bit)
 	return bit == 31 ? dev->core_count : bit % CNNACC_MAX_CORES;
 }
 
-void cm_irq_wire(struct cm_device *dev)
+void cm_irq_update_wires(struct cm_device *dev)
 {
-	bool level = dev->g.irq_status & dev->g.irq_enable;
+	uint32_t pending = dev->g.irq_status & dev->g.irq_enable, wires = 0;
 
-	if (level == dev->level)
+	for (; pending; pending &= pending - 1)
+		wires |= 1u << vector_of(dev, __builtin_ctz(pending));
+	if (wires == dev->wires)
 		return;
-	dev->level = level;
-	dev->ops->irq_level(dev->opaque, level);
+	dev->wires = wires;
+	dev->ops->irq_wires(dev->opaque, wires);
 }
 
 /* Send a message for each bit that becomes pending and enabled. */
@@ -35,7 +37,7 @@ static void update(struct cm_device *dev, uint32_t status, uint32_t enable)
 	dev->g.irq_enable = enable;
 	for (; rise; rise &= rise - 1)
 		dev->ops->irq_message(dev->opaque, vector_of(dev, __builtin_ctz(rise)));
-	cm_irq_wire(dev);
+	cm_irq_update_wires(dev);
 }
 
 void cm_irq_set(struct cm_device *dev, uint32_t bits)

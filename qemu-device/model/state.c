@@ -244,6 +244,6 @@ int cm_device_load(struct cm_device *dev, const void *buf, size_t len,
 	if (ret)
 		cm_device_reset(dev);
 	else
-		cm_irq_wire(dev);
+		cm_irq_update_wires(dev);
 	return ret;
 }

@@ -9,11 +9,17 @@
 
 #if CNNACC_QEMU_VERSION >= 1000
 #include "exec/memory.h"
+#include "system/arch_init.h"
 #include "system/cpu-timers.h"
+#include "system/device_tree.h"
 #include "system/runstate.h"
+#define cnnacc_arch_is(arch) qemu_arch_available(arch)
 #else
+#include "sysemu/arch_init.h"
 #include "sysemu/cpu-timers.h"
+#include "sysemu/device_tree.h"
 #include "sysemu/runstate.h"
+#define cnnacc_arch_is(arch) (arch_type & (arch))
 #endif
 #if CNNACC_QEMU_VERSION >= 800
 #include "hw/pci/pci_device.h"
@@ -47,6 +53,10 @@ typedef void *CnnaccClassData;
 #else
 #define cnnacc_set_reset(dc, fn) ((dc)->reset = (fn))
 #endif
+
+/* Since 8.0 riscv's virt completes its device tree after init */
+#define CNNACC_TREE_IS_COMPLETE \
+    (CNNACC_QEMU_VERSION < 800 || cnnacc_arch_is(QEMU_ARCH_ARM))
 
 /* The iothread lock is called big QEMU lock (BQL) since 9.0 */
 #if CNNACC_QEMU_VERSION < 900

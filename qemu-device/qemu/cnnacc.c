@@ -30,13 +30,13 @@ static void cnnacc_irq_message(void *opaque, unsigned int vector)
                    cnnacc_fault_messages(s, vector) : 1u << vector;
 }
 
-static void cnnacc_irq_level(void *opaque, bool level)
+static void cnnacc_irq_wires(void *opaque, uint32_t wires)
 {
     CnnaccState *s = opaque;
 
-    trace_cnnacc_irq_level(cnnacc_id(s), level);
-    if (s->bus->irq_level) {
-        s->bus->irq_level(s, level);
+    trace_cnnacc_irq_wires(cnnacc_id(s), wires);
+    if (s->bus->irq_wires && !cnnacc_probe_fault_is(s, "irq")) {
+        s->bus->irq_wires(s, wires);
     }
 }
 
@@ -71,7 +71,7 @@ static const struct cm_host_ops cnnacc_ops = {
     .dma_map = cnnacc_dma_map,
     .dma_unmap = cnnacc_dma_unmap,
     .irq_message = cnnacc_irq_message,
-    .irq_level = cnnacc_irq_level,
+    .irq_wires = cnnacc_irq_wires,
     .now = cnnacc_now,
     .wake_worker = cnnacc_kick,
     .log = cnnacc_log,

@@ -35,7 +35,8 @@
 /* What a bus does for the device; an operation that the bus lacks is NULL */
 typedef struct CnnaccBusOps {
     void (*irq_message)(CnnaccState *s, unsigned int vector);
-    void (*irq_level)(CnnaccState *s, bool level);
+    /* Bit n is the level of wire n */
+    void (*irq_wires)(CnnaccState *s, uint32_t wires);
     /* True if an IOMMU translates the DMA */
     bool (*behind_iommu)(CnnaccState *s);
 } CnnaccBusOps;

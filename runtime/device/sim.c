@@ -65,10 +65,10 @@ static void host_irq_message(void *opaque, unsigned int vector)
 	pthread_cond_signal(&sim->core[vector].wake);
 }
 
-static void host_irq_level(void *opaque, bool level)
+static void host_irq_wires(void *opaque, uint32_t wires)
 {
 	(void)opaque;
-	(void)level;
+	(void)wires;
 }
 
 static uint64_t host_now(void *opaque)
@@ -99,7 +99,7 @@ static const struct cm_host_ops host_ops = {
 	.dma_map = host_dma_map,
 	.dma_unmap = host_dma_unmap,
 	.irq_message = host_irq_message,
-	.irq_level = host_irq_level,
+	.irq_wires = host_irq_wires,
 	.now = host_now,
 	.wake_worker = host_kick,
 	.log = host_log,

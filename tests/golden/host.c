@@ -80,10 +80,10 @@ static void irq_message(void *opaque, unsigned int vector)
 	(void)vector;
 }
 
-static void irq_level(void *opaque, bool level)
+static void irq_wires(void *opaque, uint32_t wires)
 {
 	(void)opaque;
-	(void)level;
+	(void)wires;
 }
 
 static uint64_t now(void *opaque)
@@ -108,7 +108,7 @@ static void quiet_log(void *opaque, const char *text)
 static const struct cm_host_ops host_ops = {
 	.dma_read = dma_read, .dma_write = dma_write,
 	.dma_map = dma_map, .dma_unmap = dma_unmap,
-	.irq_message = irq_message, .irq_level = irq_level,
+	.irq_message = irq_message, .irq_wires = irq_wires,
 	.now = now, .wake_worker = kick, .log = quiet_log,
 };
 

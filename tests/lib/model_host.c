@@ -74,12 +74,12 @@ static void irq_message(void *opaque, unsigned int vector)
 	h->messages[vector]++;
 }
 
-static void irq_level(void *opaque, bool level)
+static void irq_wires(void *opaque, uint32_t wires)
 {
 	struct model_host *h = opaque;
 
-	check(!h->running && level != h->level, "level wire");
-	h->level = level;
+	check(!h->running && wires != h->wires, "level wires");
+	h->wires = wires;
 }
 
 static uint64_t host_now(void *opaque)
@@ -114,7 +114,7 @@ static const struct cm_host_ops ops = {
 	.dma_map = dma_map,
 	.dma_unmap = dma_unmap,
 	.irq_message = irq_message,
-	.irq_level = irq_level,
+	.irq_wires = irq_wires,
 	.now = host_now,
 	.wake_worker = kick,
 	.log = host_log,
@@ -164,7 +164,7 @@ void mh_replace_device(struct model_host *h, const char *cores)
 	const struct cm_config config = config_of(cores);
 
 	cm_device_destroy(h->dev);
-	h->level = false;
+	h->wires = 0;
 	h->dev = create(h, &config);
 }
 

@@ -37,7 +37,7 @@ struct model_host {
 	unsigned int messages[CM_MAX_CORES + 1];
 	unsigned int kicks[CM_MAX_CORES];
 	unsigned int runs, mapped;
-	bool level;
+	uint32_t wires;	/* bit n: level of wire n */
 	char log[CM_ERR_LEN];	/* last line */
 	struct mh_ring ring[CM_MAX_CORES];
 	uint32_t budget_ns;

@@ -48,7 +48,7 @@ static void test_written_then_reset(void **state)
 	assert_int_not_equal(mh_read(f->h, CNNACC_REG_SCRATCH), 0);
 	mh_write(f->h, CNNACC_REG_RESET, 1);
 	check_reset_values(f->h, true);
-	assert_false(f->h->level);
+	assert_false(f->h->wires);
 }
 
 static void test_table_flags(void **state)
@@ -145,12 +145,12 @@ static void test_irq_status(void **state)
 	assert_int_equal(mh_read(f->h, CNNACC_REG_IRQ_STATUS), all);
 	mh_write(f->h, CNNACC_REG_IRQ_ENABLE, 0x0000ffff);
 	assert_int_equal(mh_read(f->h, CNNACC_REG_IRQ_ENABLE), 0x303);
-	assert_true(f->h->level);
+	assert_true(f->h->wires);
 	mh_write(f->h, CNNACC_REG_IRQ_STATUS, 0x301);
 	assert_int_equal(mh_read(f->h, CNNACC_REG_IRQ_STATUS), 2 | CNNACC_IRQ_ERROR);
-	assert_true(f->h->level);
+	assert_true(f->h->wires);
 	mh_write(f->h, CNNACC_REG_IRQ_STATUS, 2);
-	assert_false(f->h->level);
+	assert_false(f->h->wires);
 }
 
 static void expect_messages(struct fixture *f, unsigned int v0, unsigned int v1, unsigned int v2)
@@ -176,13 +176,16 @@ static void test_irq_messages(void **state)
 	mh_write(f->h, CNNACC_REG_IRQ_RAISE, CNNACC_IRQ_CORE(1));
 	mh_write(f->h, CNNACC_REG_IRQ_RAISE, CNNACC_IRQ_ERROR);
 	expect_messages(f, 2, 1, 1);
+	assert_int_equal(f->h->wires, 7);
 	mh_write(f->h, CNNACC_REG_IRQ_STATUS, CNNACC_IRQ_CORE(0));
+	assert_int_equal(f->h->wires, 7); /* of the event */
 	mh_write(f->h, CNNACC_REG_IRQ_RAISE, CNNACC_IRQ_CORE(0));
 	expect_messages(f, 3, 1, 1);
 	mh_write(f->h, CNNACC_REG_IRQ_ENABLE, 0);
-	assert_false(f->h->level);
+	assert_false(f->h->wires);
 	mh_write(f->h, CNNACC_REG_IRQ_ENABLE, CNNACC_IRQ_CORE(1));
 	expect_messages(f, 3, 2, 1);
+	assert_int_equal(f->h->wires, 2);
 }
 
 static void test_refused_messages(void **state)

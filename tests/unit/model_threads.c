@@ -87,10 +87,10 @@ static void irq_message(void *opaque, unsigned int vector)
 	m->messages++;
 }
 
-static void irq_level(void *opaque, bool level)
+static void irq_wires(void *opaque, uint32_t wires)
 {
 	(void)opaque;
-	(void)level;
+	(void)wires;
 }
 
 static uint64_t now(void *opaque)
@@ -115,7 +115,7 @@ static void log_line(void *opaque, const char *text)
 }
 
 static const struct cm_host_ops ops = {
-	dma_read, dma_write, dma_map, dma_unmap, irq_message, irq_level, now, kick, log_line,
+	dma_read, dma_write, dma_map, dma_unmap, irq_message, irq_wires, now, kick, log_line,
 };
 
 struct worker {

@@ -166,7 +166,7 @@ static void test_save_is_repeatable(void **state)
 	cm_device_save(f->h->dev, f->saved);
 	mh_replace_device(f->h, CORES);
 	assert_int_equal(load(f), 0);
-	assert_true(f->h->level);
+	assert_true(f->h->wires);
 	cm_device_save(f->h->dev, again);
 	assert_memory_equal(again, f->saved, f->size);
 	cm_device_wake_workers(f->h->dev);
