@@ -85,6 +85,8 @@ static int cnnacc_device_hw_reset(struct cnnacc_device *cdev)
 	u32 value;
 	int ret;
 
+	if (cdev->unpowered)
+		return -ENODEV;
 	cnnacc_write(cdev, CNNACC_REG_RESET, 1);
 	ret = read_poll_timeout(cnnacc_read, value, !(value & 1) || value == ~0u, 100,
 				CNNACC_RESET_TIMEOUT_US, false, cdev, CNNACC_REG_RESET);
@@ -98,8 +100,7 @@ static void cnnacc_device_wedged_work(struct work_struct *work)
 {
 	struct cnnacc_device *cdev = container_of(work, struct cnnacc_device, wedged_work);
 	struct drm_minor *minor = cdev->drm.accel ? cdev->drm.accel : cdev->drm.primary;
-	char methods[] = "WEDGED=rebind,bus-reset";
-	char *envp[2] = { methods };
+	char *envp[2] = { (char *)cdev->bus->wedged };
 
 	CLASS(cnnacc_section, section)(&cdev->drm);
 	if (section >= 0 && READ_ONCE(cdev->wedged))
@@ -157,7 +158,6 @@ void cnnacc_device_suspend(struct cnnacc_device *cdev)
 	cnnacc_device_drain(cdev);
 	if (cnnacc_device_hw_reset(cdev))
 		cnnacc_device_wedge(cdev);
-	cnnacc_irq_sync(cdev);
 }
 
 /**

@@ -27,6 +27,8 @@
 
 struct cnnacc_device;
 struct cnnacc_dump;
+struct pci_driver;
+struct platform_driver;
 struct seq_file;
 
 /* Limits of a file, an ioctl and the device; DEV_QUERY reports them. */
@@ -58,11 +60,15 @@ struct seq_file;
  * struct cnnacc_bus - bus operations.
  * @irq: return the Linux interrupt number of a vector
  * @allow_dma: allow DMA, or block it if the device cannot be reset
+ * @wires: interrupts are level wires, which other devices may share
+ * @wedged: variable of the uevent about a device that cannot be reset: the ways to recover it
  * @irq_hint: what to check if interrupts do not arrive
  */
 struct cnnacc_bus {
 	int (*irq)(struct device *dev, unsigned int vector);
 	void (*allow_dma)(struct device *dev, bool allow);
+	bool wires;
+	const char *wedged;
 	const char *irq_hint;
 };
 
@@ -203,7 +209,10 @@ struct cnnacc_core {
  * @cores: the cores
  * @balance_lock: makes the choice of the least loaded core and its charge atomic
  * @vector_count: number of requested interrupts
+ * @vector_max: number of @vectors: one for everything, or as many as there are cores and one
  * @vectors: the interrupts, one per core and then one for errors
+ * @irq_blocked: interrupt handlers do not access registers, as the device may have no power
+ * @unpowered: the device could not be resumed for its removal: its registers are not accessed
  * @shell_error: last error that the interrupt handler read
  * @pair_lock: makes reads of lo/hi register pairs atomic
  * @irq_lock: protects @irq_enable
@@ -252,6 +261,9 @@ struct cnnacc_device {
 	struct cnnacc_core *cores[CNNACC_MAX_CORES];
 	spinlock_t balance_lock;	/* makes choice and charge of a core atomic */
 	unsigned int vector_count;
+	unsigned int vector_max;
+	bool irq_blocked;
+	bool unpowered;
 	struct cnnacc_vector vectors[CNNACC_MAX_CORES + 1];
 	struct {
 		u32 code;	/* enum cnnacc_shell_error */
@@ -320,6 +332,10 @@ static inline void cnnacc_queue_write(struct cnnacc_core *core, u32 offset, u32 
 	cnnacc_write(core->cdev, core->info.queue_offset + offset, value);
 }
 
+/* cnnacc_pci.c, cnnacc_platform.c */
+extern struct pci_driver cnnacc_pci_driver;
+extern struct platform_driver cnnacc_platform_driver;
+
 /* cnnacc_drv.c */
 extern const struct drm_driver cnnacc_drm_driver;
 
@@ -386,7 +402,8 @@ int cnnacc_irq_init(struct cnnacc_device *cdev);
 void cnnacc_irq_fini(struct cnnacc_device *cdev);
 void cnnacc_irq_enable(struct cnnacc_device *cdev);
 void cnnacc_irq_set_events(struct cnnacc_core *core, bool on);
-void cnnacc_irq_sync(struct cnnacc_device *cdev);
+void cnnacc_irq_block(struct cnnacc_device *cdev);
+struct cnnacc_vector *cnnacc_irq_vector(struct cnnacc_core *core);
 
 /* cnnacc_pm.c */
 extern const struct dev_pm_ops cnnacc_pm_ops;
@@ -397,6 +414,8 @@ void cnnacc_device_exit(struct cnnacc_device *cdev, int idx);
 void cnnacc_pm_suspend_work(struct work_struct *work);
 int cnnacc_pm_suspend(struct device *dev);
 int cnnacc_pm_resume(struct device *dev);
+int cnnacc_pm_runtime_suspend(struct device *dev);
+int cnnacc_pm_runtime_resume(struct device *dev);
 void cnnacc_pm_start(struct cnnacc_device *cdev);
 void cnnacc_pm_stop(struct cnnacc_device *cdev);
 

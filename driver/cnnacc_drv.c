@@ -3,6 +3,8 @@
 #include <linux/module.h>
 #include <linux/poll.h>
 #include <linux/nospec.h>
+#include <linux/pci.h>
+#include <linux/platform_device.h>
 #include <linux/slab.h>
 
 #include <drm/drm_accel.h>
@@ -23,7 +25,7 @@
 /**
  * DOC: driver
  *
- * The DRM driver: open and close, the table of ioctls, DEV_QUERY and REG_RW.
+ * The DRM driver: open and close, the table of ioctls, DEV_QUERY and REG_RW; the module.
  */
 
 static int cnnacc_open(struct drm_device *drm, struct drm_file *file)
@@ -221,6 +223,27 @@ const struct drm_driver cnnacc_drm_driver = {
 	.major = DRM_CNNACC_VERSION_MAJOR,
 	.minor = DRM_CNNACC_VERSION_MINOR,
 };
+
+static int __init cnnacc_init(void)
+{
+	int ret = pci_register_driver(&cnnacc_pci_driver);
+
+	if (ret)
+		return ret;
+	ret = platform_driver_register(&cnnacc_platform_driver);
+	if (ret)
+		pci_unregister_driver(&cnnacc_pci_driver);
+	return ret;
+}
+module_init(cnnacc_init);
+
+static void __exit cnnacc_exit(void)
+{
+	platform_driver_unregister(&cnnacc_platform_driver);
+	pci_unregister_driver(&cnnacc_pci_driver);
+	rcu_barrier();			/* for cnnacc_fence_free() */
+}
+module_exit(cnnacc_exit);
 
 MODULE_DESCRIPTION("CNN accelerator");
 MODULE_AUTHOR("The cnnacc authors");

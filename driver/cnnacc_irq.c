@@ -15,8 +15,11 @@
  * there: the waiter is likely to sleep on that CPU, and scheduler and waiter would spin on locks
  * that this CPU holds.
  *
- * Each core has a vector, and errors have one.  A core's vector stands for the status bits of that
- * core only, so its handler need not read IRQ_STATUS.
+ * Each core has a vector, and errors have one.  A core's MSI-X vector stands for the status bits of
+ * that core only, so its handler need not read IRQ_STATUS.  A level wire may be shared with other
+ * devices, and all vectors may be one wire, so its handler does; and reads it again when it has
+ * cleared the bits, so that the wire is low when it returns.  While the device is suspended the
+ * handler of a shared wire is called, too: &cnnacc_device.irq_blocked keeps it off the registers.
  *
  * Events interrupt only while a job that has an eventfd is in the core's ring, and at most once in
  * a millisecond: each interrupt masks them until &cnnacc_core.event_work.
@@ -60,7 +63,8 @@ void cnnacc_irq_set_events(struct cnnacc_core *core, bool on)
 
 	scoped_guard(spinlock_irqsave, &cdev->irq_lock) {
 		if (core->event_irq != on)
-			cdev->irq_enable ^= CNNACC_IRQ_EVENT(core->index);
+			WRITE_ONCE(cdev->irq_enable,
+				   cdev->irq_enable ^ CNNACC_IRQ_EVENT(core->index));
 		WRITE_ONCE(core->event_irq, on);
 		cnnacc_write(cdev, CNNACC_REG_IRQ_ENABLE, cdev->irq_enable);
 	}
@@ -92,19 +96,29 @@ static u32 cnnacc_irq_cores(struct cnnacc_device *cdev, u32 status)
 	return status;
 }
 
+/* Returns the status bits that an interrupt is about, 0 if it is another device's. */
+static u32 cnnacc_irq_status(const struct cnnacc_vector *vector)
+{
+	struct cnnacc_device *cdev = vector->cdev;
+	u32 status;
+
+	if (READ_ONCE(cdev->irq_blocked))
+		return 0;
+	/* A core's message is about that core only: its queue registers tell the rest. */
+	if (!cdev->bus->wires && !(vector->mask & CNNACC_IRQ_ERROR))
+		return vector->mask;
+	status = cnnacc_read(cdev, CNNACC_REG_IRQ_STATUS);
+	if (status == ~0u)	/* the device is gone */
+		return 0;
+	return status & vector->mask & (cdev->bus->wires ? READ_ONCE(cdev->irq_enable) : ~0u);
+}
+
 static irqreturn_t cnnacc_irq_hard(int irq, void *arg)
 {
 	struct cnnacc_vector *vector = arg;
 	struct cnnacc_device *cdev = vector->cdev;
-	u32 status = vector->mask;
+	u32 status = cnnacc_irq_status(vector);
 
-	/* A core's vector is about that core only: its queue registers tell the rest. */
-	if (status & CNNACC_IRQ_ERROR) {
-		status = cnnacc_read(cdev, CNNACC_REG_IRQ_STATUS);
-		if (status == ~0u)	/* the device is gone */
-			return IRQ_NONE;
-		status &= vector->mask;
-	}
 	if (!status)
 		return IRQ_NONE;
 
@@ -112,6 +126,8 @@ static irqreturn_t cnnacc_irq_hard(int irq, void *arg)
 	if (status & CNNACC_IRQ_ERROR)
 		cnnacc_irq_save_error(cdev);
 	cnnacc_write(cdev, CNNACC_REG_IRQ_STATUS, status);
+	if (cdev->bus->wires)
+		cnnacc_read(cdev, CNNACC_REG_IRQ_STATUS);
 	status = cnnacc_irq_cores(cdev, status);
 	if (!status)
 		return IRQ_HANDLED;
@@ -163,18 +179,44 @@ void cnnacc_irq_enable(struct cnnacc_device *cdev)
 			if (cdev->cores[i]->event_irq)
 				mask |= CNNACC_IRQ_EVENT(i);
 		}
-		cdev->irq_enable = mask;
+		WRITE_ONCE(cdev->irq_enable, mask);
+		WRITE_ONCE(cdev->irq_blocked, false);
 		cnnacc_write(cdev, CNNACC_REG_IRQ_ENABLE, mask);
 	}
 }
 
-/* Waits for running interrupt handlers. */
-void cnnacc_irq_sync(struct cnnacc_device *cdev)
+/* Keeps interrupt handlers off the registers until cnnacc_irq_enable(); waits for running ones. */
+void cnnacc_irq_block(struct cnnacc_device *cdev)
 {
 	unsigned int i;
 
+	WRITE_ONCE(cdev->irq_blocked, true);
 	for (i = 0; i < cdev->vector_count; i++)
 		synchronize_irq(cdev->vectors[i].irq);
+}
+
+/* Returns the interrupt that a core raises. */
+struct cnnacc_vector *cnnacc_irq_vector(struct cnnacc_core *core)
+{
+	struct cnnacc_device *cdev = core->cdev;
+
+	return &cdev->vectors[min(core->index, cdev->vector_max - 1)];
+}
+
+/* Sets the status bits of a vector; returns whom it is for. */
+static const char *cnnacc_irq_assign(struct cnnacc_device *cdev, unsigned int index)
+{
+	struct cnnacc_vector *vector = &cdev->vectors[index];
+	unsigned int i;
+
+	for (i = 0; i < cdev->core_count; i++)
+		if (cdev->vector_max == 1 || i == index)
+			vector->mask |= CNNACC_IRQ_CORE(i) | CNNACC_IRQ_EVENT(i);
+	if (index == cdev->vector_max - 1)
+		vector->mask |= CNNACC_IRQ_ERROR;
+	if (cdev->vector_max == 1)
+		return "all";
+	return index < cdev->core_count ? cdev->cores[index]->name : "error";
 }
 
 /* Requests a device's interrupts. */
@@ -184,21 +226,19 @@ int cnnacc_irq_init(struct cnnacc_device *cdev)
 	unsigned int i;
 	int ret;
 
-	for (i = 0; i <= cdev->core_count; i++) {
+	for (i = 0; i < cdev->vector_max; i++) {
 		vector = &cdev->vectors[i];
 		vector->cdev = cdev;
-		vector->mask = i < cdev->core_count ?
-			CNNACC_IRQ_CORE(i) | CNNACC_IRQ_EVENT(i) : CNNACC_IRQ_ERROR;
+		/* As /proc/interrupts shows it, and as its thread is called. */
+		snprintf(vector->name, sizeof(vector->name), "cnnacc-%s@%s",
+			 cnnacc_irq_assign(cdev, i), dev_name(cdev->drm.dev));
 		ret = cdev->bus->irq(cdev->drm.dev, i);
 		if (ret < 0)
 			goto err;
 		vector->irq = ret;
-		/* As /proc/interrupts shows it, and as its thread is called. */
-		snprintf(vector->name, sizeof(vector->name), "cnnacc-%s@%s",
-			 i < cdev->core_count ? cdev->cores[i]->name : "error",
-			 dev_name(cdev->drm.dev));
 		ret = request_threaded_irq(vector->irq, cnnacc_irq_hard, cnnacc_irq_thread,
-					   0, vector->name, vector);
+					   cdev->bus->wires ? IRQF_SHARED : 0, vector->name,
+					   vector);
 		if (ret)
 			goto err;
 		cdev->vector_count++;
@@ -214,7 +254,8 @@ void cnnacc_irq_fini(struct cnnacc_device *cdev)
 {
 	unsigned int i;
 
-	cnnacc_write(cdev, CNNACC_REG_IRQ_ENABLE, 0);
+	if (!cdev->unpowered)
+		cnnacc_write(cdev, CNNACC_REG_IRQ_ENABLE, 0);
 	for (i = 0; i < cdev->vector_count; i++)
 		free_irq(cdev->vectors[i].irq, &cdev->vectors[i]);
 	cdev->vector_count = 0;

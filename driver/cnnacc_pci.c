@@ -30,6 +30,7 @@ static void cnnacc_pci_allow_dma(struct device *dev, bool allow)
 static const struct cnnacc_bus cnnacc_pci_bus = {
 	.irq = cnnacc_pci_irq,
 	.allow_dma = cnnacc_pci_allow_dma,
+	.wedged = "WEDGED=rebind,bus-reset",
 	.irq_hint = "MSI-X, pci=nomsi and the IOMMU's interrupt remapping",
 };
 
@@ -88,7 +89,8 @@ static int cnnacc_pci_probe(struct pci_dev *pdev, const struct pci_device_id *id
 	cdev = cnnacc_device_create(&pdev->dev, regs, &cnnacc_pci_bus);
 	if (IS_ERR(cdev))
 		return PTR_ERR(cdev);
-	ret = cnnacc_pci_alloc_vectors(pdev, cdev->core_count + 1);
+	cdev->vector_max = cdev->core_count + 1;
+	ret = cnnacc_pci_alloc_vectors(pdev, cdev->vector_max);
 	if (ret)
 		return ret;
 	pci_set_drvdata(pdev, cdev);
@@ -176,7 +178,7 @@ static const struct pci_device_id cnnacc_pci_ids[] = {
 };
 MODULE_DEVICE_TABLE(pci, cnnacc_pci_ids);
 
-static struct pci_driver cnnacc_pci_driver = {
+struct pci_driver cnnacc_pci_driver = {
 	.name = "cnnacc",
 	.id_table = cnnacc_pci_ids,
 	.probe = cnnacc_pci_probe,
@@ -186,16 +188,3 @@ static struct pci_driver cnnacc_pci_driver = {
 	.err_handler = &cnnacc_pci_error_handlers,
 	.driver.pm = pm_ptr(&cnnacc_pm_ops),
 };
-
-static int __init cnnacc_init(void)
-{
-	return pci_register_driver(&cnnacc_pci_driver);
-}
-module_init(cnnacc_init);
-
-static void __exit cnnacc_exit(void)
-{
-	pci_unregister_driver(&cnnacc_pci_driver);
-	rcu_barrier();			/* for cnnacc_fence_free() */
-}
-module_exit(cnnacc_exit);

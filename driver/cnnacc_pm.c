@@ -70,6 +70,7 @@ void cnnacc_pm_suspend_work(struct work_struct *work)
 
 	guard(rwsem_write)(&cdev->suspend_lock);
 	cnnacc_device_suspend(cdev);
+	cnnacc_irq_block(cdev);
 	complete(&cdev->stopped);
 	/* TASK_IDLE: the system may be suspended for longer than the hung-task timeout. */
 	wait_for_completion_state(&cdev->resume, TASK_IDLE);
@@ -104,21 +105,23 @@ int cnnacc_pm_resume(struct device *dev)
 	return 0;
 }
 
-/* No job and no section of cnnacc_device_enter() exists, as each holds a reference. */
-static int cnnacc_pm_runtime_suspend(struct device *dev)
+/* No job and no section of cnnacc_device_enter() exists, as each holds a reference.  Returns 0. */
+int cnnacc_pm_runtime_suspend(struct device *dev)
 {
 	struct cnnacc_device *cdev = dev_get_drvdata(dev);
 
 	if (!cdev->wedged)
 		cnnacc_device_suspend(cdev);
+	cnnacc_irq_block(cdev);
 	return 0;
 }
 
 /*
  * A device that does not restart becomes wedged, which tells users more than an error from here.
  * A wedged device is not reset again: each user would have to wait for another failing reset.
+ * Returns 0.
  */
-static int cnnacc_pm_runtime_resume(struct device *dev)
+int cnnacc_pm_runtime_resume(struct device *dev)
 {
 	struct cnnacc_device *cdev = dev_get_drvdata(dev);
 
@@ -143,12 +146,12 @@ void cnnacc_pm_start(struct cnnacc_device *cdev)
 	cnnacc_pm_put(cdev);
 }
 
-/* Resumes the device and disables runtime PM. */
+/* Resumes the device, if it gets power, and disables runtime PM. */
 void cnnacc_pm_stop(struct cnnacc_device *cdev)
 {
 	struct device *dev = cdev->drm.dev;
 
-	pm_runtime_get_sync(dev);
+	cdev->unpowered = pm_runtime_get_sync(dev) < 0;
 	pm_runtime_forbid(dev);
 	pm_runtime_dont_use_autosuspend(dev);
 }

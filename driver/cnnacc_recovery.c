@@ -276,7 +276,7 @@ void cnnacc_core_set_broken(struct cnnacc_core *core)
 /* The device sends no other message for a status bit that stays set, so a lost one is fatal. */
 static void cnnacc_core_check_lost_irq(struct cnnacc_core *core)
 {
-	unsigned int count = READ_ONCE(core->cdev->vectors[core->index].count);
+	unsigned int count = READ_ONCE(cnnacc_irq_vector(core)->count);
 	u32 status = cnnacc_read(core->cdev, CNNACC_REG_IRQ_STATUS);
 
 	status &= CNNACC_IRQ_CORE(core->index) |

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <linux/dma-mapping.h>
 #include <linux/dma-resv.h>
+#include <linux/dmapool.h>
 #include <linux/slab.h>
 
 #include <drm/drm_drv.h>
@@ -94,15 +94,23 @@ static int cnnacc_vm_add_root(struct cnnacc_vm *vm)
 	vm->tables = kvcalloc(CNNACC_PT_ENTRIES, sizeof(*vm->tables), GFP_KERNEL_ACCOUNT);
 	if (!vm->tables)
 		return -ENOMEM;
-	root = dma_alloc_coherent(vm->cdev->drm.dev, CNNACC_PAGE_SIZE, &vm->root_dma,
-				  GFP_KERNEL_ACCOUNT);
-	if (!root) {
-		kvfree(vm->tables);
-		return -ENOMEM;
-	}
+	/* Tables are smaller than the pages of some kernels.  A pool keeps what it has got. */
+	vm->pool = dma_pool_create("cnnacc", vm->cdev->drm.dev, CNNACC_PAGE_SIZE,
+				   CNNACC_PAGE_SIZE, 0);
+	if (!vm->pool)
+		goto err_tables;
+	root = dma_pool_zalloc(vm->pool, GFP_KERNEL_ACCOUNT, &vm->root_dma);
+	if (!root)
+		goto err_pool;
 	/* Publish it with its address and @tables; pairs with cnnacc_vm_prepare(). */
 	smp_store_release(&vm->root, root);
 	return 0;
+
+err_pool:
+	dma_pool_destroy(vm->pool);
+err_tables:
+	kvfree(vm->tables);
+	return -ENOMEM;
 }
 
 /* Allocates what a packet names, even if nothing is mapped. */
@@ -131,8 +139,7 @@ static int cnnacc_vm_add_table(struct cnnacc_vm *vm, u32 dir)
 
 	if (!atomic_add_unless(&vm->file->tables, 1, CNNACC_MAX_TABLES))
 		return -ENOSPC;
-	entries = dma_alloc_coherent(vm->cdev->drm.dev, CNNACC_PAGE_SIZE, &table->dma,
-				     GFP_KERNEL_ACCOUNT);
+	entries = dma_pool_zalloc(vm->pool, GFP_KERNEL_ACCOUNT, &table->dma);
 	if (!entries) {
 		atomic_dec(&vm->file->tables);
 		return -ENOMEM;
@@ -531,7 +538,6 @@ int cnnacc_vm_bind_ioctl(struct drm_device *drm, void *data, struct drm_file *fi
 /* Unmaps everything; there are no jobs. */
 static void cnnacc_vm_fini(struct cnnacc_vm *vm)
 {
-	struct device *dev = vm->cdev->drm.dev;
 	struct drm_mm_node *node, *next;
 	u32 dir;
 
@@ -547,12 +553,12 @@ static void cnnacc_vm_fini(struct cnnacc_vm *vm)
 	for (dir = 0; dir < CNNACC_PT_ENTRIES; dir++) {
 		if (!vm->tables[dir].entries)
 			continue;
-		dma_free_coherent(dev, CNNACC_PAGE_SIZE, vm->tables[dir].entries,
-				  vm->tables[dir].dma);
+		dma_pool_free(vm->pool, vm->tables[dir].entries, vm->tables[dir].dma);
 		atomic_dec(&vm->file->tables);
 	}
 	kvfree(vm->tables);
-	dma_free_coherent(dev, CNNACC_PAGE_SIZE, vm->root, vm->root_dma);
+	dma_pool_free(vm->pool, vm->root, vm->root_dma);
+	dma_pool_destroy(vm->pool);
 	vm->root = NULL;
 }
 

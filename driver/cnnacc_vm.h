@@ -45,6 +45,7 @@ struct cnnacc_table {
  * @mm: mapped ranges, in pages
  * @mappings: number of mapped ranges
  * @unmapped: mappings whose entries are cleared but may still be in the device's TLB
+ * @pool: what @root and @tables are allocated from, if there is a @root
  * @root: directory table; NULL before the first MAP or SUBMIT and after cnnacc_vm_fini()
  * @root_dma: bus address of @root
  * @tables: CNNACC_PT_ENTRIES page tables, if there is a @root
@@ -63,6 +64,7 @@ struct cnnacc_vm {
 	struct drm_mm mm;
 	u32 mappings;
 	struct list_head unmapped;
+	struct dma_pool *pool;
 	__le32 *root;
 	dma_addr_t root_dma;
 	struct cnnacc_table *tables;

@@ -204,6 +204,7 @@ static void cnnacc_mock_allow_dma(struct device *dev, bool allow)
 static const struct cnnacc_bus cnnacc_mock_bus = {
 	.irq = cnnacc_mock_irq,
 	.allow_dma = cnnacc_mock_allow_dma,
+	.wedged = "WEDGED=rebind",
 	.irq_hint = "the mock device",
 };
 
@@ -283,6 +284,7 @@ struct cnnacc_mock *cnnacc_mock_create(struct kunit *test)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mock->thread);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, cnnacc_mock_end, mock));
 	mock->cdev = cdev;
+	cdev->vector_max = ARRAY_SIZE(mock->irqs);
 	KUNIT_ASSERT_EQ(test, 0, cnnacc_device_start(cdev));
 	mock->resets = 0;
 	return mock;
