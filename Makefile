@@ -22,6 +22,12 @@
 #               built first (17 minutes of CPU time)
 # make check-qemu10
 #               the groups vm and kmd in QEMU 10.0 of Debian 13, which is built first and cached
+# make ARCH=arm64 [TARGET]
+# make ARCH=riscv64 [TARGET]
+#               the same for another processor, into build-ARCH/; a guest with it takes this machine's
+#               place for demo
+# make check-boards
+#               the driver's tests and networks on the boards of other processors
 # make coverage which lines of the driver the last check-debug ran
 # make bench    every benchmark (Documentation/user/benchmarks.rst); BENCH="PART..." for some
 #
@@ -29,8 +35,18 @@
 
 BUILD ?= build
 PREFIX ?= /usr/local
+# Where programs, library and module go.
+OUT := $(BUILD)$(ARCH:%=-%)
+ifeq ($(ARCH),)
 KVER ?= $(shell ls -v /lib/modules 2>/dev/null | grep '^6\.12.*-amd64$$' | tail -n 1)
 KDIR ?= /lib/modules/$(KVER)/build
+else
+# Kernel, libraries and the file for meson, unpacked to the cache (scripts/fetch-board).
+BOARD = $(shell scripts/fetch-board $(ARCH))
+KDIR = $(firstword $(wildcard $(BOARD)/kernel/lib/modules/*/build))
+KARGS = ARCH=$(ARCH:riscv64=riscv) CC=$(ARCH:arm64=aarch64)-linux-gnu-gcc
+BOARD_PACKAGES = $(ARCH)
+endif
 
 # Those with the longest scripts first, so that the last ones end at about the same time.
 GROUPS := debug kmd vm lint network conformance tools unit golden fuzz bench lib docs
@@ -43,7 +59,7 @@ export PREFIX DESTDIR
 all: user module device
 
 packages:
-	scripts/install-packages build vm
+	scripts/install-packages build vm $(BOARD_PACKAGES)
 
 packages-check:
 	scripts/install-packages build vm check arch kernel-source docs
@@ -53,25 +69,26 @@ packages-bench:
 
 # What the product is made of; the tests' own programs come with check.
 user: configure
-	ninja -C $(BUILD) product
+	ninja -C $(OUT) product $(if $(ARCH),guest)
 
 tests: configure
-	ninja -C $(BUILD)
+	ninja -C $(OUT) $(if $(ARCH),product guest)
 
 configure: packages
-	[ -e $(BUILD)/build.ninja ] || meson setup --prefix "$(PREFIX)" $(BUILD) >$(BUILD).log 2>&1 || \
-		{ cat $(BUILD).log; exit 1; }
-	@rm -f $(BUILD).log
+	[ -e $(OUT)/build.ninja ] || meson setup --prefix "$(PREFIX)" \
+		$(if $(ARCH),--cross-file $(BOARD)/cross) $(OUT) >$(OUT).log 2>&1 || \
+		{ cat $(OUT).log; exit 1; }
+	@rm -f $(OUT).log
 
 # The module is built in a copy, so that the tree stays clean and one tree
 # serves several kernels.
 module: packages
 	@[ -d $(KDIR) ] || { echo "There are no kernel headers in $(KDIR):" \
 		"install linux-headers-$(KVER), or name others by KDIR="; exit 1; }
-	mkdir -p $(BUILD)/driver
-	cp -ru Kbuild Kconfig driver uapi $(BUILD)/driver/
+	mkdir -p $(OUT)/driver
+	cp -ru Kbuild Kconfig driver uapi $(OUT)/driver/
 	$(MAKE) $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) \
-		-C $(KDIR) M=$(abspath $(BUILD)/driver) modules
+		-C $(KDIR) M=$(abspath $(OUT)/driver) $(KARGS) modules
 
 device: packages
 	mkdir -p $(BUILD)
@@ -148,7 +165,7 @@ uninstall:
 	scripts/install-product remove
 
 clean:
-	rm -rf $(BUILD) $(BUILD)-asan
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-arm64 $(BUILD)-riscv64
 
 .PHONY: all packages packages-check packages-bench configure user tests module device demo demo-time check \
 	check-quick check-kcsan check-qemu10 kernel-debug kernel-kcsan coverage lint bench fuzz fuzz-files fuzz-debug install \

@@ -16,7 +16,7 @@ PATH=/usr/sbin:/usr/bin:/sbin:/bin:$PATH
 
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../lib/tap.sh"
-. "$top/scripts/apt.sh"
+. "$top/scripts/kernel-packages.sh"
 . "$top/tests/lint/known.sh"
 
 cache=$(realpath -m "${XDG_CACHE_HOME:-$HOME/.cache}")/cnnacc/headers
@@ -26,24 +26,6 @@ mkdir -p "$cache/modules"
 exec 9>"$cache/lock"
 flock 9
 find "$cache/modules" -name '*.ko' -mtime +14 -delete
-
-# Libraries that build tools of newer suites need.
-libraries='libc6 libelf1t64 libssl3t64 libzstd1 zlib1g'
-
-# Debian's main mirror, as a line of sources.list without the suite.
-mirror()
-{
-	private_apt_suites | sed -n 's# [a-z]* main$##p' | sed 's/^deb-src/deb/' |
-		grep -v -- '-security/* *$' | head -n 1
-}
-
-# Reads the package lists of the suites that are stdin, as in sources.list.
-use_lists()
-{
-	mkdir -p "$apt_dir/lists/partial" "$apt_dir/cache/archives/partial"
-	cat >"$apt_dir/sources.list"
-	[ -s "$apt_dir/sources.list" ] && private_apt update
-}
 
 # The package lists of the suites that have the kernels; once per run.
 lists()
@@ -62,129 +44,6 @@ lists()
 		private_apt_suites | sed -n 's/^deb-src\(.* bookworm-security main\)$/deb\1/p'
 	} | use_lists || return 1
 	listed=0
-}
-
-# versions PATTERN [FLAVOUR]: among the header packages, oldest first.
-versions()
-{
-	apt-cache -o Dir::State::lists="$apt_dir/lists" -o Dir::Cache="$apt_dir/cache" \
-		-o Dir::Etc::sourcelist="$apt_dir/sources.list" \
-		-o Dir::Etc::sourceparts=/dev/null pkgnames linux-headers- |
-		sed -n "s/^linux-headers-\([0-9].*\)-${2:-amd64}\$/\1/p" | grep -E "$1" |
-		grep -vE 'rt$|cloud$' | sort -V
-}
-
-# fetch DIR PACKAGE...: unpacks packages there.
-fetch()
-{
-	local to=$1
-
-	shift
-	rm -rf "$work/debs"
-	mkdir -p "$work/debs"
-	(cd "$work/debs" && private_apt download "$@") || return 1
-	for deb in "$work"/debs/*.deb; do
-		dpkg-deb -x "$deb" "$to" || return 1
-	done
-}
-
-# Host tools of newer suites run with the C library they were built for.
-wrap_tools()
-{
-	local root=$1 libs=$2/usr/lib/x86_64-linux-gnu tool
-
-	find "$root/usr/lib" -type f -perm -100 | while read -r tool; do
-		readelf -V "$tool" 2>/dev/null | grep -qE 'GLIBC_2\.(3[7-9]|[4-9][0-9])' ||
-			continue
-		mv "$tool" "$tool.elf"
-		printf '#!/bin/sh\nexec %s/ld-linux-x86-64.so.2 --library-path %s "%s.elf" "$@"\n' \
-			"$libs" "$libs" "$tool" >"$tool"
-		chmod +x "$tool"
-	done
-}
-
-# suite_of VERSION: the newer suite that a kernel's build tools are of.
-suite_of()
-{
-	case $1 in
-	*deb13*) echo trixie ;;
-	*deb14*) echo forky ;;
-	esac
-}
-
-# tools VERSION: unpacks what the kernels of all machines have in common.  Debian's build tools for
-# amd64 make modules for each of them.
-tools()
-{
-	local version=$1 suite libs
-
-	[ ! -e "$cache/$version/unpacked" ] || return 0
-	rm -rf "$work/root" "$work/lib" "${cache:?}/$version"
-	fetch "$work/root" "linux-headers-$version-common" "linux-kbuild-$version" || return 1
-	suite=$(suite_of "$version")
-	libs=$cache/lib-$suite
-	if [ -n "$suite" ] && [ ! -e "$libs" ]; then
-		# shellcheck disable=SC2086
-		fetch "$work/lib" $(printf "%s/$suite " $libraries) || return 1
-		mv "$work/lib" "$libs"
-	fi
-	mv "$work/root" "$cache/$version"
-	[ -z "$suite" ] || wrap_tools "$cache/$version" "$libs"
-	touch "$cache/$version/unpacked"
-}
-
-# What compilers and tools know only if they are newer than those at hand.  The layout of struct
-# module depends on DEBUG_INFO_BTF_MODULES.
-newer='CC_HAS_MIN_FUNCTION_ALIGNMENT|CC_OPT_INLINE_MEMSET|CC_HAS_COUNTED_BY(_PTR)?'
-newer+='|TOOLCHAIN_HAS_ZA(BHA|CAS)'
-
-# headers VERSION [FLAVOUR [ARCH]]: unpacks what a module needs to be built for it.
-headers()
-{
-	local version=$1 name=linux-headers-$1-${2:-amd64} dir
-
-	dir=$cache/$version/usr/src/$name
-	tools "$version" || return 1
-	[ ! -e "$dir" ] || return 0
-	fetch "$work/headers" "$name${3:+:$3}" || return 1
-	sed -i "s#\(^\|[ =]\)/usr/src/#\1$cache/$version/usr/src/#" \
-		"$work/headers/usr/src/$name/Makefile"
-	sed -i -E "/CONFIG_($newer)\>/d" \
-		"$work/headers/usr/src/$name"/include/{config/auto.conf,generated/autoconf.h}
-	sed -i '/CONFIG_DEBUG_INFO_BTF_MODULES/d' \
-		"$work/headers/usr/src/$name/include/config/auto.conf"
-	mv "$work/headers/usr/src/$name" "$dir"
-	rm -rf "$work/headers"
-}
-
-# What a guest needs of a kernel's modules.
-modules='drivers/gpu/drm drivers/virtio drivers/iommu fs/9p fs/netfs net/9p drivers/char
-	drivers/block drivers/nvme'
-
-# image VERSION: unpacks a kernel and those modules, for tests/vm/run --kernel.
-image()
-{
-	local version=$1 tmp=$work/image dir packages="linux-image-$1-amd64"
-
-	[ ! -e "$cache/image-$version/vmlinuz" ] || return 0
-	# Kernels of newer suites come in parts.
-	[[ $version == 6.* ]] ||
-		packages="linux-binary-$version-amd64 linux-modules-$version-amd64"
-	rm -rf "$tmp" "$work/kernel"
-	# shellcheck disable=SC2086
-	fetch "$tmp" $packages || return 1
-	dir=$work/kernel/lib/modules/$version-amd64
-	mkdir -p "$dir/kernel"
-	find "$tmp" -path "*/$version-amd64/modules.*" -exec cp {} "$dir/" \;
-	(cd "$(find "$tmp" -path "*/$version-amd64/kernel" -type d)" &&
-		for part in $modules; do
-			[ ! -d "$part" ] || find "$part" -name '*.ko*' -size -1500k
-		done | cpio --quiet -pd "$dir/kernel") || return 1
-	depmod -b "$work/kernel" "$version-amd64" 2>/dev/null
-	find "$tmp" -type f -name 'vmlinuz*' -exec cp {} "$work/kernel/vmlinuz" \;
-	[ -s "$work/kernel/vmlinuz" ] || { echo "no vmlinuz in $packages" >&2; return 1; }
-	rm -rf "$cache/image-${version%%.*}".* "$tmp"
-	mv "$work/kernel" "$cache/image-$version"
 }
 
 # boot VERSION PROGRAM...: runs tests with the driver that was just built for it.

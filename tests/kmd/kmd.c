@@ -97,10 +97,19 @@ int kmd_ioctl(int fd, unsigned long request, void *arg)
 
 static bool banning;
 
-int kmd_open(void)
+/* Kernels without DRM_ACCEL have a render node.  It may change while the program runs. */
+const char *kmd_node(void)
 {
 	const char *path = getenv("CNNACC_DEVICE");
-	int fd = open(path ? path : "/dev/accel/accel0", O_RDWR | O_CLOEXEC);
+
+	if (path)
+		return path;
+	return access("/sys/class/accel", F_OK) ? "/dev/dri/renderD128" : "/dev/accel/accel0";
+}
+
+int kmd_open(void)
+{
+	int fd = open(kmd_node(), O_RDWR | O_CLOEXEC);
 
 	if (fd < 0)
 		bail("open the device");
@@ -110,21 +119,42 @@ int kmd_open(void)
 	return fd;
 }
 
-const char *kmd_function(void)
+/* Absolute path of the device in sysfs, which stays valid when the driver is unbound. */
+static const char *device_path(void)
 {
 	static char path[PATH_MAX];
 
-	if (!*path && !realpath("/sys/class/accel/accel0/device", path))
+	if (!*path && !realpath("/sys/class/accel/accel0/device", path) &&
+	    !realpath("/sys/class/drm/renderD128/device", path))
 		bail("sysfs node of the device");
-	return basename(path);
+	return path;
+}
+
+const char *kmd_function(void)
+{
+	return strrchr(device_path(), '/') + 1;
 }
 
 const char *kmd_function_file(const char *name)
 {
-	static char path[PATH_MAX];
+	static char path[PATH_MAX + 64];
 
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/%s", kmd_function(), name);
+	snprintf(path, sizeof(path), "%s/%s", device_path(), name);
 	return path;
+}
+
+bool kmd_is_pci(void)
+{
+	return !access(kmd_function_file("vendor"), F_OK);
+}
+
+int kmd_driver_file(const char *name)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/bus/%s/drivers/cnnacc/%s",
+		 kmd_is_pci() ? "pci" : "platform", name);
+	return kmd_write_file(path, kmd_function());
 }
 
 int kmd_write_file(const char *path, const char *text)
@@ -512,14 +542,20 @@ double kmd_kill(pid_t pid)
 void kmd_poke(uint32_t offset, uint32_t value)
 {
 	static volatile uint32_t *regs;
+	off_t at = 0;
 	void *map;
 	int fd;
 
 	if (!regs) {
 		fd = open(kmd_function_file("resource0"), O_RDWR | O_CLOEXEC);
-		map = mmap(NULL, CNNACC_REGS_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		if (!kmd_is_pci()) {
+			/* Its name begins with its address. */
+			fd = open("/dev/mem", O_RDWR | O_CLOEXEC);
+			at = strtol(kmd_function(), NULL, 16);
+		}
+		map = mmap(NULL, CNNACC_REGS_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, at);
 		if (fd < 0 || map == MAP_FAILED)
-			bail("mmap of resource0, without iomem=relaxed?");
+			bail("mmap of the registers, without iomem=relaxed?");
 		regs = map;
 		close(fd);
 	}
@@ -531,7 +567,7 @@ static int write_debugfs(const char *pattern, const char *text)
 	glob_t found;
 	int ret;
 
-	if (glob(pattern, 0, NULL, &found))
+	if (glob(pattern, GLOB_BRACE, NULL, &found))
 		return -ENOENT;
 	ret = kmd_write_file(found.gl_pathv[0], text);
 	globfree(&found);
@@ -540,13 +576,13 @@ static int write_debugfs(const char *pattern, const char *text)
 
 int kmd_force_reset(const char *what)
 {
-	return write_debugfs("/sys/kernel/debug/accel/*/force_reset", what);
+	return write_debugfs(KMD_DEBUGFS "/force_reset", what);
 }
 
 int kmd_ban(bool ban)
 {
 	banning = ban;
-	return write_debugfs("/sys/kernel/debug/accel/*/ban", ban ? "1" : "0");
+	return write_debugfs(KMD_DEBUGFS "/ban", ban ? "1" : "0");
 }
 
 uint64_t kmd_fdinfo(int fd, const char *prefix, const char *suffix)
@@ -670,8 +706,8 @@ static long long debugfs_number(const char *name, const char *text, bool count_l
 	FILE *file;
 	char *at;
 
-	snprintf(path, sizeof(path), "/sys/kernel/debug/accel/*/%s", name);
-	if (glob(path, 0, NULL, &found))
+	snprintf(path, sizeof(path), KMD_DEBUGFS "/%s", name);
+	if (glob(path, GLOB_BRACE, NULL, &found))
 		return -1;
 	file = fopen(found.gl_pathv[0], "re");
 	while (file && fgets(line, sizeof(line), file)) {

@@ -52,11 +52,19 @@ int done_testing(void);
 /* An ioctl: 0 or -errno. */
 int kmd_ioctl(int fd, unsigned long request, void *arg);
 
+/* Pattern for the directory of a device in debugfs, with GLOB_BRACE. */
+#define KMD_DEBUGFS	"/sys/kernel/debug/{accel,dri}/{?,??}"
+
+/* Path of the device's node: $CNNACC_DEVICE, else that of the first device. */
+const char *kmd_node(void);
 int kmd_open(void);
-/* Name of the PCI function in sysfs. */
+/* Name of the first device in sysfs: of a PCI function or a platform device. */
 const char *kmd_function(void);
-/* Path of a sysfs file of the PCI function; valid until the next call. */
+/* Path of a sysfs file of that device; valid until the next call. */
 const char *kmd_function_file(const char *name);
+bool kmd_is_pci(void);
+/* Writes the device's name to the driver's file bind or unbind: 0 or -errno. */
+int kmd_driver_file(const char *name);
 /* Writes a string to a sysfs or debugfs file with one write(): 0 or -errno. */
 int kmd_write_file(const char *path, const char *text);
 /* Keeps the device resumed, since runtime suspend clears its registers. */

@@ -398,14 +398,14 @@ static bool test_removal(struct balance *b)
 	}
 	if (!waited(b, sent, JOBS))
 		return false;
-	ok_ret(kmd_write_file("/sys/bus/pci/drivers/cnnacc/unbind", kmd_function()), 0,
+	ok_ret(kmd_driver_file("unbind"), 0,
 	       "the driver is unbound");
 	for (int i = 0; i < JOBS; i++) {
 		error = file_error(file[i]);
 		gone += error == -ENODEV;
 	}
 	ok(gone == JOBS, "the jobs of all cores end with ENODEV: %d of %d, %d", gone, JOBS, error);
-	ok_ret(kmd_write_file("/sys/bus/pci/drivers/cnnacc/bind", kmd_function()), 0,
+	ok_ret(kmd_driver_file("bind"), 0,
 	       "it is bound again");
 	return true;
 }

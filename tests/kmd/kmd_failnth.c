@@ -26,7 +26,7 @@ static char debug_dir[40];
 
 static int do_open(void)
 {
-	int fd = open("/dev/accel/accel0", O_RDWR | O_CLOEXEC);
+	int fd = open(kmd_node(), O_RDWR | O_CLOEXEC);
 
 	if (fd < 0)
 		return -errno;
@@ -290,7 +290,7 @@ static void find_debugfs(void)
 {
 	glob_t found;
 
-	if (glob("/sys/kernel/debug/accel/*/contexts", 0, NULL, &found))
+	if (glob(KMD_DEBUGFS "/contexts", GLOB_BRACE, NULL, &found))
 		return;
 	snprintf(debug_dir, sizeof(debug_dir), "%.*s",
 		 (int)(strrchr(found.gl_pathv[0], '/') - found.gl_pathv[0]), found.gl_pathv[0]);

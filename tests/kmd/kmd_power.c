@@ -211,8 +211,10 @@ int main(int argc, char **argv)
 		test_runtime();
 		return done_testing();
 	}
-	test_flr();
-	test_flr_in_use();
+	if (kmd_is_pci()) {
+		test_flr();
+		test_flr_in_use();
+	}
 	test_runtime();
 	test_devices_sleep();
 	test_runtime();

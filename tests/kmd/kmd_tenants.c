@@ -225,11 +225,10 @@ static void test_greedy(bool contexts)
 
 int main(void)
 {
-	const char *path = getenv("CNNACC_DEVICE");
+	const char *path = kmd_node();
 	struct kmd_left before = kmd_left();
 	struct stat node;
 
-	path = path ? path : "/dev/accel/accel0";
 	if (stat(path, &node) || chmod(path, 0666))
 		bail("%s", path);
 	test_dying();

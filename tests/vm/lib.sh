@@ -7,13 +7,21 @@ vm_top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 vm_build=$(realpath -m "${CNNACC_BUILD:-$vm_top/build}")
 vm_cache=${XDG_CACHE_HOME:-$HOME/.cache}/cnnacc
 
+# Processor of the guest, as Debian calls it, and as compilers do.
+vm_arch=amd64
+vm_triplet=x86_64-linux-gnu
+# What scripts/fetch-board made for another processor than the host's, else ''.
+vm_board=
+# Where programs and cnnacc.ko for the guest are built.
+vm_out=$vm_build
+
 # Modules that a guest may need, besides what cnnacc.ko depends on.
-vm_base_modules="9p 9pnet_virtio virtio_iommu drm_shmem_helper gpu-sched drm_exec drm_gpuvm"
+vm_base_modules="9p 9pnet_virtio drm_shmem_helper gpu-sched drm_exec drm_gpuvm"
 # More modules for the guest, omitted if its kernel lacks them.
-vm_spare_modules="nvme"
+vm_spare_modules="virtio_iommu nvme"
 
 # Raise this when the layout of the cached part of the initramfs changes.
-vm_base_layout=2
+vm_base_layout=3
 
 # Messages that a healthy kernel never prints, whether stock or built with checkers.
 vm_splat='BUG:|WARNING:|Oops|Kernel panic|general protection fault'
@@ -32,12 +40,22 @@ vm_path()
 	PATH=$PATH:/usr/sbin:/sbin "$@"
 }
 
+# vm_use_board ARCH TRIPLET: prepares for a guest with another processor.
+vm_use_board()
+{
+	vm_arch=$1
+	vm_triplet=$2
+	vm_out=$vm_build-$1
+	vm_board=$("$vm_top/scripts/fetch-board" "$1") || vm_die "no packages for $1"
+	[ -d "$vm_out" ] || vm_die "there is no $vm_out: make ARCH=$1"
+}
+
 # vm_find_kernel [DIR]: sets vm_kernel, vm_kver and vm_modroot.  DIR holds
 # vmlinuz (or bzImage) and lib/modules/VERSION.  The default is the newest installed stock
 # 6.12 kernel.
 vm_find_kernel()
 {
-	local dir=${1:-}
+	local dir=${1:-${vm_board:+$vm_board/kernel}}
 
 	if [ -z "$dir" ]; then
 		vm_modroot=/
@@ -102,10 +120,11 @@ vm_write_base()
 	local root=$1 applet file
 
 	mkdir -p "$root"/{bin,sbin,dev,proc,sys,tmp,run,mnt,root,etc,lib64} \
-		"$root"/usr/{bin,sbin,local/bin} "$root/lib/x86_64-linux-gnu" \
+		"$root"/usr/{bin,sbin,local/bin} "$root/lib/$vm_triplet" \
 		"$root/lib/modules/$vm_kver/kernel"
 	cp "$vm_busybox" "$root/bin/busybox"
-	for applet in $("$vm_busybox" --list); do
+	# The host's can be run here, and has about the same applets.
+	for applet in $(busybox --list); do
 		[ "$applet" = busybox ] ||
 			ln -s busybox "$root/bin/$applet"
 	done
@@ -130,6 +149,7 @@ vm_base()
 
 	vm_busybox=$(command -v busybox) || vm_die "busybox is not installed:" \
 		"scripts/install-packages vm installs it"
+	[ -z "$vm_board" ] || vm_busybox=$(find "$vm_board/sysroot" -path "*/bin/busybox" -type f)
 	key=$({ echo "$vm_base_layout $vm_base_modules $vm_spare_modules"
 		realpath "$vm_kernel" "$vm_busybox" "$vm_modroot/lib/modules/$vm_kver" |
 			xargs -d '\n' stat -c '%n %s %Y'
@@ -149,19 +169,54 @@ vm_base()
 	exec {vm_lock}>&-
 }
 
+# vm_needed FILE...: prints the names of the libraries that programs or libraries name.
+vm_needed()
+{
+	readelf -d "$@" 2>/dev/null | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | sort -u
+}
+
+# vm_libraries ROOT FILE...: copies the shared libraries of programs for the guest's processor.
+vm_libraries()
+{
+	local root=$1 name lib files
+
+	shift
+	if [ -z "$vm_board" ]; then
+		for lib in $(ldd "$@" 2>/dev/null |
+			     awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u); do
+			cp -L "$lib" "$root/lib/$vm_triplet/"
+		done
+		cp -L /lib64/ld-linux-x86-64.so.2 "$root/lib64/"
+		return
+	fi
+	files=$(printf '%s\n' "$@")
+	while [ -n "$files" ]; do
+		names=$(vm_needed $files)
+		files=
+		for name in $names; do
+			[ ! -e "$root/lib/$vm_triplet/$name" ] || continue
+			for lib in "$vm_out/runtime" "$vm_board"/sysroot/{lib,usr/lib}{/$vm_triplet,}; do
+				[ ! -e "$lib/$name" ] || break
+			done
+			cp -L "$lib/$name" "$root/lib/$vm_triplet/" ||
+				vm_die "no library $name for $vm_arch"
+			files="$files $lib/$name"
+		done
+	done
+	# The dynamic linker is one of them, and is called by its path.
+	mv "$root/lib/$vm_triplet"/ld-linux-* "$root/lib/"
+	ln -s ../$(basename "$root"/lib/ld-linux-*) "$root/lib/$vm_triplet/"
+}
+
 # vm_add_program ROOT FILE...: adds programs and their shared libraries.
 vm_add_program()
 {
-	local root=$1 lib
+	local root=$1
 
 	shift
-	mkdir -p "$root/usr/local/bin" "$root/lib/x86_64-linux-gnu" "$root/lib64"
+	mkdir -p "$root/usr/local/bin" "$root/lib/$vm_triplet" "$root/lib64"
 	cp -L "$@" "$root/usr/local/bin/" || vm_die "cannot copy the programs"
-	for lib in $(ldd "$@" 2>/dev/null |
-		     awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u); do
-		cp -L "$lib" "$root/lib/x86_64-linux-gnu/"
-	done
-	cp -L /lib64/ld-linux-x86-64.so.2 "$root/lib64/"
+	vm_libraries "$root" "$@"
 }
 
 # vm_programs: prints the programs for the guest that meson built.
@@ -169,7 +224,7 @@ vm_programs()
 {
 	local dir
 
-	for dir in "$vm_build"/{runtime/tools,examples,tests/kmd,tests/vm,tests/backend/*/guest} \
+	for dir in "$vm_out"/{runtime/tools,examples,tests/kmd,tests/vm,tests/backend/*/guest} \
 		"$vm_top/tests/kmd"; do
 		[ ! -d "$dir" ] ||
 			find "$dir" -maxdepth 1 -type f -perm -100 ! -name '*.so*'
@@ -181,8 +236,8 @@ vm_programs()
 vm_find_module()
 {
 	[ -z "$vm_module" ] || return 0
-	for vm_module in "$vm_modroot/cnnacc.ko" "$vm_build/driver/cnnacc.ko" \
-			 "$vm_build/cnnacc.ko" "$vm_top/cnnacc.ko" ''; do
+	for vm_module in "$vm_modroot/cnnacc.ko" "$vm_out/driver/cnnacc.ko" \
+			 "$vm_out/cnnacc.ko" ${vm_board:-"$vm_top/cnnacc.ko"} ''; do
 		[ ! -f "$vm_module" ] || break
 	done
 }
@@ -201,7 +256,7 @@ vm_add_modules()
 	cp "$vm_base_dir/tree/lib/modules/$vm_kver"/modules.* "$dir/"
 	[ -z "$share" ] || names="9p 9pnet_virtio"
 	if [ -n "$vm_module" ]; then
-		vm_path strip -g -o "$dir/kernel/cnnacc.ko" "$vm_module"
+		vm_path ${vm_board:+"$vm_triplet-"}strip -g -o "$dir/kernel/cnnacc.ko" "$vm_module"
 		[ -z "$load" ] || names="$names $(vm_path modinfo -F depends \
 			"$vm_module" | tr , ' ')"
 	fi
