@@ -135,6 +135,27 @@ static int cnnacc_platform_get_memory(struct device *dev)
 	return ret ? ret : devm_add_action_or_reset(dev, cnnacc_platform_release_memory, dev);
 }
 
+/* The getters of optional properties take one that cannot be parsed for one that is missing. */
+static int cnnacc_platform_get_clocks(struct device *dev, struct cnnacc_platform *platform)
+{
+	int ret = devm_clk_bulk_get_all(dev, &platform->clocks);
+
+	if (!ret && of_property_present(dev->of_node, "clocks"))
+		ret = -EINVAL;
+	if (ret < 0)
+		return ret;
+	platform->clock_count = ret;
+	return 0;
+}
+
+static int cnnacc_platform_get_reset(struct device *dev, struct cnnacc_platform *platform)
+{
+	platform->reset = devm_reset_control_array_get_optional_exclusive(dev);
+	if (!platform->reset && of_property_present(dev->of_node, "resets"))
+		return -EINVAL;
+	return PTR_ERR_OR_ZERO(platform->reset);
+}
+
 /* Gets what is needed to power the device on; says which property is wrong. */
 static int cnnacc_platform_get_resources(struct device *dev, struct cnnacc_platform *platform)
 {
@@ -143,14 +164,12 @@ static int cnnacc_platform_get_resources(struct device *dev, struct cnnacc_platf
 	ret = cnnacc_platform_get_supply(dev, platform);
 	if (ret)
 		return dev_err_probe(dev, ret, "vdd-supply: check that it names a regulator\n");
-	ret = devm_clk_bulk_get_all(dev, &platform->clocks);
-	if (ret < 0)
+	ret = cnnacc_platform_get_clocks(dev, platform);
+	if (ret)
 		return dev_err_probe(dev, ret, "clocks: check that each one has a provider\n");
-	platform->clock_count = ret;
-	platform->reset = devm_reset_control_array_get_optional_exclusive(dev);
-	if (IS_ERR(platform->reset))
-		return dev_err_probe(dev, PTR_ERR(platform->reset),
-				     "resets: check that each one has a controller\n");
+	ret = cnnacc_platform_get_reset(dev, platform);
+	if (ret)
+		return dev_err_probe(dev, ret, "resets: check that each one has a controller\n");
 	ret = cnnacc_platform_get_memory(dev);
 	if (ret)
 		return dev_err_probe(dev, ret,

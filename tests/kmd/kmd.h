@@ -53,7 +53,7 @@ int done_testing(void);
 int kmd_ioctl(int fd, unsigned long request, void *arg);
 
 /* Pattern for the directory of a device in debugfs, with GLOB_BRACE. */
-#define KMD_DEBUGFS	"/sys/kernel/debug/{accel,dri}/{?,??}"
+#define KMD_DEBUGFS	"/sys/kernel/debug/{accel/*,dri/[0-9]}"
 
 /* Path of the device's node: $CNNACC_DEVICE, else that of the first device. */
 const char *kmd_node(void);
