@@ -49,7 +49,7 @@ BOARD_PACKAGES = $(ARCH)
 endif
 
 # Those with the longest scripts first, so that the last ones end at about the same time.
-GROUPS := debug kmd vm lint network conformance tools unit golden fuzz bench lib docs
+GROUPS := debug kmd vm boards lint network conformance tools unit golden fuzz bench lib docs
 
 # Python and meson of the distribution, whatever else comes first on PATH.
 export PATH := /usr/sbin:/usr/bin:/sbin:/bin:$(PATH)
@@ -62,7 +62,7 @@ packages:
 	scripts/install-packages build vm $(BOARD_PACKAGES)
 
 packages-check:
-	scripts/install-packages build vm check arch kernel-source docs
+	scripts/install-packages build vm check arch kernel-source docs boards
 
 packages-bench:
 	scripts/install-packages build vm bench
@@ -95,16 +95,16 @@ device: packages
 	scripts/build-qemu-device $(BUILD)/cnnacc-qemu.so
 
 demo: demo-time all
-	scripts/demo
+	$(if $(ARCH),CNNACC_MACHINE=virt-$(ARCH)) scripts/demo
 
 demo-time:
-	@[ -e $(BUILD)/cnnacc-qemu.so ] || echo "A first run installs Debian packages and builds everything:" \
+	@[ -e $(OUT)/driver/cnnacc.ko ] || echo "A first run installs Debian packages and builds everything:" \
 		"about 3 minutes on two processors. Later runs take 20 seconds."
 
 check: packages-check all tests
 	tests/check $(JUNIT:%=--junit %) $(GROUPS)
 
-$(patsubst %,check-%,$(filter-out debug,$(GROUPS))): check-%: packages-check all tests
+$(patsubst %,check-%,$(filter-out debug boards,$(GROUPS))): check-%: packages-check all tests
 	tests/check $(JUNIT:%=--junit %) $*
 
 # The edit loop: builds no more than it runs.
@@ -112,6 +112,9 @@ check-quick: user module device
 	scripts/install-packages check
 	ninja -C $(BUILD) tests/kmd/kmd_smoke
 	tests/check --build $(JUNIT:%=--junit %) quick lint/tree.t
+
+check-boards: packages-check all tests
+	tests/check $(JUNIT:%=--junit %) boards boards/full
 
 fuzz: packages-check all tests
 	tests/vm/run --timeout 86400 -- kmd_fuzz --count $(or $(COUNT),1000000) \
@@ -168,5 +171,5 @@ clean:
 	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-arm64 $(BUILD)-riscv64
 
 .PHONY: all packages packages-check packages-bench configure user tests module device demo demo-time check \
-	check-quick check-kcsan check-qemu10 kernel-debug kernel-kcsan coverage lint bench fuzz fuzz-files fuzz-debug install \
+	check-quick check-boards check-kcsan check-qemu10 kernel-debug kernel-kcsan coverage lint bench fuzz fuzz-files fuzz-debug install \
 	install-user uninstall clean $(GROUPS:%=check-%)

@@ -177,22 +177,21 @@ static int cnnacc_platform_get_resources(struct device *dev, struct cnnacc_platf
 	return 0;
 }
 
-static void __iomem *cnnacc_platform_map(struct platform_device *pdev)
+static int cnnacc_platform_map(struct platform_device *pdev, void __iomem **regs)
 {
 	struct device *dev = &pdev->dev;
 	struct resource *res = platform_get_resource(pdev, IORESOURCE_MEM, 0);
-	void __iomem *regs;
 
 	if (!res)
-		return IOMEM_ERR_PTR(dev_err_probe(dev, -ENODEV,
-						   "reg: it is missing, or ranges of the parent lack it\n"));
+		return dev_err_probe(dev, -ENODEV,
+				     "reg: it is missing, or ranges of the parent lack it\n");
 	if (resource_size(res) < CNNACC_REGS_SIZE)
-		return IOMEM_ERR_PTR(dev_err_probe(dev, -ENODEV, "reg: %llu bytes, not %u\n",
-						   (u64)resource_size(res), CNNACC_REGS_SIZE));
-	regs = devm_ioremap_resource(dev, res);
-	if (IS_ERR(regs))
-		dev_err_probe(dev, PTR_ERR(regs), "reg: cannot map %pR, see above\n", res);
-	return regs;
+		return dev_err_probe(dev, -ENODEV, "reg: %llu bytes, not %u\n",
+				     (u64)resource_size(res), CNNACC_REGS_SIZE);
+	*regs = devm_ioremap_resource(dev, res);
+	if (IS_ERR(*regs))
+		return dev_err_probe(dev, PTR_ERR(*regs), "reg: cannot map %pR, see above\n", res);
+	return 0;
 }
 
 /* The device says how many cores it has, so this comes after its identification. */
@@ -221,10 +220,9 @@ static int cnnacc_platform_create(struct platform_device *pdev, struct cnnacc_pl
 	void __iomem *regs;
 	int ret;
 
-	regs = cnnacc_platform_map(pdev);
-	if (IS_ERR(regs))
-		return PTR_ERR(regs);
-	ret = cnnacc_platform_power_on(&pdev->dev, platform);
+	ret = cnnacc_platform_map(pdev, &regs);
+	if (!ret)
+		ret = cnnacc_platform_power_on(&pdev->dev, platform);
 	if (!ret)
 		ret = devm_add_action_or_reset(&pdev->dev, cnnacc_platform_power_off, platform);
 	if (ret)

@@ -23,7 +23,10 @@
 	X(UINT32, u32, uint32_t) X(UINT64, u64, uint64_t)
 #define CNN_NUMBERS(X)	CNN_FLOATS(X) CNN_SIGNED(X) CNN_UNSIGNED(X)
 
-/* Inner loops compiled once for plain x86-64 and once for AVX2; without FMA the bits are equal. */
+/*
+ * Inner loops compiled once for plain x86-64 and once for AVX2; without FMA the bits are equal.  On
+ * arm64 the compiler uses NEON for them, which every such processor has.
+ */
 #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__) && \
 	!defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define CNN_CLONES __attribute__((target_clones("avx2", "default")))

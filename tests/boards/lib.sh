@@ -11,6 +11,13 @@ board_build()
 	env -u MAKEFLAGS -u MFLAGS make -s -C "$top" BUILD="$build" ARCH="$1" tests module
 }
 
+# board_buses ARCH: those on which the device works in the distribution's QEMU (tests/vm/run).
+board_buses()
+{
+	echo platform
+	[ "$1" = riscv64 ] || echo pci
+}
+
 # board ARCH BUS ARG...: tests/vm/run there
 board()
 {
@@ -34,12 +41,21 @@ board_kmd()
 	tap_ok "$name: $(grep -c '^ok ' "$work/out") tests"
 }
 
+# core_for NAME: the first core that has to run that network.
+core_for()
+{
+	floors | awk -v name="$1" '$1 == name { print $2; exit }'
+}
+
 # The networks of these tests, with the cores of the device that they run on: a float network, a
 # quantised one, and one whose branches run on two cores at once.  $BOARD_NETWORKS: those alone.
 board_networks()
 {
-	printf '%s\n' 'text-direction ccp' 'resnet8 hwpe' 'inception ccp+ccp' |
-		grep -E "^(${BOARD_NETWORKS:-.*}) "
+	local float
+
+	float=$(core_for text-direction)
+	printf '%s\n' "text-direction $float" "resnet8 $(core_for resnet8)" \
+		"inception $float+$float" | grep -E "^(${BOARD_NETWORKS:-.*}) "
 }
 
 # board_network NAME: makes its file, and the input of inception, in $work.
