@@ -2,6 +2,7 @@
 #
 # Functions of the tests of boards with another processor; sourced.
 
+PATH=/usr/sbin:/usr/bin:/sbin:/bin:$PATH
 . "$(dirname "${BASH_SOURCE[0]}")/../lib/tap.sh"
 . "$top/tests/network/lib.sh"
 
