@@ -44,7 +44,8 @@ else
 # Kernel, libraries and the file for meson, unpacked to the cache (scripts/fetch-board).
 BOARD = $(shell scripts/fetch-board $(ARCH))
 KDIR = $(firstword $(wildcard $(BOARD)/kernel/lib/modules/*/build))
-KARGS = ARCH=$(ARCH:riscv64=riscv) CC=$(ARCH:arm64=aarch64)-linux-gnu-gcc
+PREFIX_OF_TOOLS = $(ARCH:arm64=aarch64)-linux-gnu-
+KARGS = ARCH=$(ARCH:riscv64=riscv) CROSS_COMPILE=$(PREFIX_OF_TOOLS) CC=$(PREFIX_OF_TOOLS)gcc
 BOARD_PACKAGES = $(ARCH)
 endif
 

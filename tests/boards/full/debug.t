@@ -1,0 +1,31 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# arm64 with a kernel that has checkers (KASAN, lockdep, DMA-API, shared interrupts), which is built
+# first: 17 minutes of CPU time.  Without coherent caches and with every transfer through bounce
+# buffers a missing sync shows: emulated caches do not.
+. "$(dirname "$0")/../lib.sh"
+
+build_kernel()
+{
+	kernel=$("$top/scripts/build-debug-kernel" arm64-debug) || return
+	env -u MAKEFLAGS -u MFLAGS make -s -C "$top" BUILD="$work/debug" ARCH=arm64 \
+		KDIR="$(echo "$kernel"/lib/modules/*/build)" module
+}
+
+# guest NAME OPTION... -- CMD...
+guest()
+{
+	board_kmd "$1" arm64 platform --kernel "$kernel" --memory 2048 --timeout 3000 \
+		--module "$work/debug-arm64/driver/cnnacc.ko" --module-param watchdog_ms=5000 "${@:2}"
+}
+
+tap_run "library, tools, tests and module are built for arm64" board_build arm64
+tap_run "a kernel with checkers, and the module" build_kernel
+kernel=$("$top/scripts/build-debug-kernel" --cached arm64-debug)
+guest "checkers" --device cores=ccp+hwpe,gates=all -- \
+	kmd_all kmd_smoke kmd_args kmd_submit kmd_recovery kmd_lifecycle
+guest "checkers, not coherent, bounce buffers" --append swiotlb=force \
+	--device cores=ccp+hwpe,coherent=off,separate-wires=on -- \
+	kmd_all kmd_smoke kmd_bo kmd_bind kmd_submit kmd_prime kmd_vm kmd_events
+tap_done
