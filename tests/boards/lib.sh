@@ -81,10 +81,13 @@ run_board_network()
 		$(output_options "$name" "$out") "$@"
 }
 
-# check_board_networks ARCH BUS: each on the device, in process in that guest, and here: same bytes.
+# check_board_networks ARCH BUS OPTION...: each on the device, in process in that guest, and here: same
+# bytes.  $BOARD_PROPERTIES: more properties of the device.
 check_board_networks()
 {
-	local name cores
+	local arch=$1 bus=$2 name cores
+
+	shift 2
 
 	cp "$top/demo/text.png" "$work/"
 	while read -r name cores; do
@@ -98,12 +101,12 @@ check_board_networks()
 			echo 'read up rest </proc/uptime; echo "power-on to answer: $up s"'
 			run_board_network "$name" "$name.sim.npy" --device "sim:cores=$cores"
 		} >"$work/guest"
-		tap_run "$1, $2: $name runs" board "$1" "$2" --device "cores=$cores" \
-			--share "$work" -- sh -e /mnt/guest
+		tap_run "$arch, $bus: $name runs" board "$arch" "$bus" "$@" --share "$work" \
+			--device "cores=$cores${BOARD_PROPERTIES:+,}$BOARD_PROPERTIES" -- sh -e /mnt/guest
 		echo "$tap_out" | sed -n 's/^power-on/# power-on/p'
-		tap_run "$1, $2: $name: device against amd64" same_outputs \
+		tap_run "$arch, $bus: $name: device against amd64" same_outputs \
 			"$work/$name.device.npy" "$work/$name.here.npy"
-		tap_run "$1, $2: $name: in process against amd64" same_outputs \
+		tap_run "$arch, $bus: $name: in process against amd64" same_outputs \
 			"$work/$name.sim.npy" "$work/$name.here.npy"
 	done < <(board_networks)
 }
