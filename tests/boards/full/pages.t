@@ -37,8 +37,8 @@ module()
 
 	shift
 	env -u MAKEFLAGS -u MFLAGS make -s -C "$top" BUILD="$work/$pages" ARCH=arm64 "$@" module \
-		>"$work/log" 2>&1 && ! grep 'warning:' "$work/log" |
-			grep -v 'warning: \(pahole version\|the compiler\) differs'
+		>"$work/log" 2>&1 || { grep -E 'error|Error' "$work/log"; return 1; }
+	! grep 'warning:' "$work/log" | grep -v 'warning: \(pahole version\|the compiler\) differs'
 }
 
 # A copy of the headers that says 64 KiB: no Debian has that kernel.
@@ -47,10 +47,12 @@ headers_64k()
 	local config=$work/headers/include/config/auto.conf \
 		header=$work/headers/include/generated/autoconf.h
 
-	cp -r "$kdir" "$work/headers" &&
+	cp -r "$kdir" "$work/headers" && ln -sfn "$(realpath "$kdir/scripts")" \
+		"$(realpath "$kdir/tools")" "$work/headers/" &&
 		sed -i 's/_ARM64_16K_PAGES\>/_ARM64_64K_PAGES/; s/_PAGE_SIZE_16KB\>/_PAGE_SIZE_64KB/
-			s/\(PAGE_SHIFT[= ]\)14/\116/; s/_VA_BITS_47/_VA_BITS_48/
-			s/\(ARM64_VA_BITS[= ]\)47/\148/; s/\(PGTABLE_LEVELS[= ]\)3/\13/' \
+			s/\(PAGE_SHIFT[= ]\)14/\116/; s/_ARM64_VA_BITS_52/_ARM64_VA_BITS_48/
+			s/\(ARM64_VA_BITS[= ]\)52/\148/; s/\(PGTABLE_LEVELS[= ]\)4/\13/
+			/_ARM64_LPA2\>/d' \
 			"$config" "$header" && grep -q ARM64_64K_PAGES "$header"
 }
 
