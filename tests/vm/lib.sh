@@ -204,8 +204,7 @@ vm_libraries()
 		done
 	done
 	# The dynamic linker is one of them, and is called by its path.
-	mv "$root/lib/$vm_triplet"/ld-linux-* "$root/lib/"
-	ln -s ../$(basename "$root"/lib/ld-linux-*) "$root/lib/$vm_triplet/"
+	cp -L "$root/lib/$vm_triplet"/ld-linux-* "$root/lib/"
 }
 
 # vm_add_program ROOT FILE...: adds programs and their shared libraries.

@@ -262,14 +262,17 @@ def check_mutations(state_file):
 
 
 def main():
-    for guest, good in ((raw, ' class 0 code 0 '), (driver, 'status 0')):
+    # On the boards of other processors the device is no PCI function, which the raw guest wants.
+    board = os.environ.get('CNNACC_MACHINE', 'q35') != 'q35'
+    for guest, good in ((raw, ' class 0 code 0 '), (driver, 'status 0'))[board:]:
         path = directory(f'reference-{guest.__name__}')
         reference = finish(Qemu(guest(path), path), path)
         tap.ok(reference.startswith('0\n') and good in reference,
                f'{guest.__name__}: an uninterrupted job')
         state = check_migration(guest, reference)
         check_snapshot(guest, reference)
-    check_mutations(state)
+    if not board:
+        check_mutations(state)
     return tap.done()
 
 

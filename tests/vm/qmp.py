@@ -161,17 +161,24 @@ class Qemu:
     def job_state(self):
         return self.command('query-jobs')[0]
 
-    def register(self, offset):
-        """A 32-bit register of the first cnnacc device; all ones if the BAR cannot be read."""
+    def registers(self):
+        """Address of the registers of the first cnnacc device; -1 if they are not decoded."""
         for bus in self.command('query-pci'):
             for dev in bus['devices']:
                 if (dev['id']['vendor'], dev['id']['device']) == (0x1234, 0xcacc):
                     # The address is -1 while the BAR is not decoded, for example after S3.
-                    base = dev['regions'][0]['address']
-                    text = self.human(f'xp /1xw {base + offset:#x}') if base >= 0 else ''
-                    value = re.search(r': (0x\w+)', text)
-                    return int(value[1], 0) if value else 0xffffffff
+                    return dev['regions'][0]['address']
+        mapped = re.search(r'([0-9a-f]+)-.*: cnnacc-regs', self.human('info mtree -f'))
+        if mapped:
+            return int(mapped[1], 16)
         raise Failure('QEMU shows no cnnacc device')
+
+    def register(self, offset):
+        """A 32-bit register of the first cnnacc device; all ones if it cannot be read."""
+        base = self.registers()
+        text = self.human(f'xp /1xw {base + offset:#x}') if base >= 0 else ''
+        value = re.search(r': (0x\w+)', text)
+        return int(value[1], 0) if value else 0xffffffff
 
     def queue_state(self):
         """State of the first core's queue; None while the device is asleep."""
