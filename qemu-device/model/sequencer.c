@@ -259,10 +259,13 @@ static uint64_t lines_of(const struct rows *r)
 static enum cm_seq_outcome check_rows(const struct cm_seq *seq, const struct rows *r,
 				      struct cm_core_fault *fault)
 {
-	if (seq->ops->uses(seq, r->memory))
+	uint64_t end = r->local;
+
+	if (r->count && r->len)
+		end += (r->count - 1) * r->local_stride + r->len;
+	if (seq->ops->uses(seq, r->memory, r->local, end))
 		return bad_program(fault, CNNACC_SEQ_E_CONFLICT, r->memory);
-	if (r->count && r->len &&
-	    r->local + (r->count - 1) * r->local_stride + r->len > seq->memory[r->memory].size)
+	if (end > r->local && end > seq->memory[r->memory].size)
 		return bad_program(fault, CNNACC_SEQ_E_RANGE, r->memory);
 	return CM_SEQ_NEXT;
 }

@@ -12,7 +12,7 @@
 #include "core.h"
 #include "mmu.h"
 
-#define CM_SEQ_MEMORIES	4	/* local memories of a core, at most */
+#define CM_SEQ_MEMORIES	6	/* local memories of a core, at most */
 #define CM_SEQ_PAIRS	3	/* pairs of a LOOP */
 #define CM_SEQ_WORDS	8	/* words of a command */
 #define CM_SEQ_UNUSED_RESULT	(CNNACC_SEQ_LOOP + 1)	/* index of EXEC with RESULT */
@@ -89,8 +89,11 @@ struct cm_seq_ops {
 				    struct cm_port *port, struct cm_core_fault *fault);
 	/* Compute what exec or drain has started; return true when done. */
 	bool (*work)(struct cm_seq *seq, int64_t *budget);
-	/* Does the running core use that local memory? */
-	bool (*uses)(const struct cm_seq *seq, uint32_t memory);
+	/*
+	 * Does the running core use that local memory?  A copy touches its bytes @begin to
+	 * @end - 1, which may lie past its end; none if both are equal.
+	 */
+	bool (*uses)(const struct cm_seq *seq, uint32_t memory, uint64_t begin, uint64_t end);
 	/* COPY2D or FILL is about to change that local memory. */
 	void (*written)(struct cm_seq *seq, uint32_t memory);
 	/* The step ends: stop all other threads. */

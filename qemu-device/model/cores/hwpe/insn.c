@@ -383,9 +383,11 @@ static enum cm_seq_outcome wait(struct cm_seq *seq, const struct cnnacc_seq_comm
 	return s->events ? CM_SEQ_EVENT : CM_SEQ_NEXT;
 }
 
-static bool uses(const struct cm_seq *seq, uint32_t memory)
+static bool uses(const struct cm_seq *seq, uint32_t memory, uint64_t begin, uint64_t end)
 {
 	(void)memory;
+	(void)begin;
+	(void)end;
 	return hwpe_of(seq)->s->state == CNNACC_HWPE_RUNNING;
 }
 

@@ -142,10 +142,12 @@ static enum cm_seq_outcome wait(struct cm_seq *seq, const struct cnnacc_seq_comm
 	return CM_SEQ_NEXT;
 }
 
-static bool uses(const struct cm_seq *seq, uint32_t memory)
+static bool uses(const struct cm_seq *seq, uint32_t memory, uint64_t begin, uint64_t end)
 {
 	const struct sample_state *s = sample_of(seq)->s;
 
+	(void)begin;
+	(void)end;
 	return s->running && (MUTANT(BOTH) || s->bank == memory);
 }
 
