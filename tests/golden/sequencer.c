@@ -207,10 +207,11 @@ struct rows {
 /* Check that the local rows are free and in range. */
 static bool check_local(struct golden_seq *seq, unsigned int memory, const struct rows *r)
 {
-	if (seq->core.uses(seq->core.priv, memory))
+	uint64_t length = r->rows && r->bytes ? (r->rows - 1) * r->stride + r->bytes : 0;
+
+	if (seq->core.uses(seq->core.priv, memory, r->local, length))
 		return bad(seq, CNNACC_SEQ_E_CONFLICT, memory);
-	if (r->rows && r->bytes &&
-	    r->local + (r->rows - 1) * r->stride + r->bytes > seq->core.memory[memory].size)
+	if (length && r->local + length > seq->core.memory[memory].size)
 		return bad(seq, CNNACC_SEQ_E_RANGE, memory);
 	return true;
 }
@@ -528,7 +529,7 @@ static bool step(struct golden_seq *seq)
 	seq->status->events += seq->event;
 	if (seq->op == CNNACC_SEQ_END) {
 		seq->coverage.ended_in_loop += seq->regs.loops != 0;
-		seq->coverage.ended_busy += seq->core.uses(seq->core.priv, 0);
+		seq->coverage.ended_busy += seq->core.busy(seq->core.priv);
 		return false;
 	}
 	go_on(seq);

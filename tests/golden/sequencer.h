@@ -8,7 +8,7 @@
 
 #define GOLDEN_SEQ_WORDS	8	/* of a command */
 #define GOLDEN_SEQ_OPS		(CNNACC_SEQ_LOOP + 1)
-#define GOLDEN_SEQ_MEMORIES	4	/* maximum of any core */
+#define GOLDEN_SEQ_MEMORIES	6	/* maximum of any core */
 #define GOLDEN_SEQ_CODES	64	/* the sequencer's and its core's status codes */
 
 /** enum golden_seq_wait - state of a WAIT's conditions: never true, true, true later. */
@@ -27,7 +27,9 @@ struct golden_seq_memory {
  * @conditions: mask of those that WAIT accepts
  * @reset: a job begins
  * @clear: zero all state, result registers included
- * @uses: does the running core claim that local memory?
+ * @uses: does the running core claim any of those bytes of a local memory?  They may lie past its
+ *	end; with @length 0 there are none, but a core without banks claims all of a memory
+ * @busy: is it running?
  * @exec, @drain: run the command or golden_seq_fail(); words 0 and 7 of EXEC, its unused
  *	instruction words and all of DRAIN have been checked as far as the sequencer's page does
  * @wait: state of those conditions
@@ -42,7 +44,8 @@ struct golden_seq_core {
 	uint32_t conditions;
 	void (*reset)(void *priv);
 	void (*clear)(void *priv);
-	bool (*uses)(void *priv, unsigned int memory);
+	bool (*uses)(void *priv, unsigned int memory, uint64_t first, uint64_t length);
+	bool (*busy)(void *priv);
 	bool (*exec)(void *priv, const struct cnnacc_seq_command *command);
 	bool (*drain)(void *priv, const struct cnnacc_seq_command *command);
 	enum golden_seq_wait (*wait)(void *priv, uint32_t conditions);

@@ -771,12 +771,19 @@ static bool hwpe_drain(void *priv, const struct cnnacc_seq_command *command)
 	return true;
 }
 
-static bool hwpe_uses(void *priv, unsigned int memory)
+static bool hwpe_busy(void *priv)
 {
 	struct golden_hwpe *hwpe = priv;
 
-	(void)memory;
 	return hwpe->state == CNNACC_HWPE_RUNNING;
+}
+
+static bool hwpe_uses(void *priv, unsigned int memory, uint64_t first, uint64_t length)
+{
+	(void)memory;
+	(void)first;
+	(void)length;
+	return hwpe_busy(priv);
 }
 
 static enum golden_seq_wait hwpe_wait(void *priv, uint32_t conditions)
@@ -852,8 +859,8 @@ struct golden_hwpe *golden_hwpe_create(const struct golden_hwpe_params *params)
 		},
 		.insn_words = 1, .registers = ACCS,
 		.conditions = CNNACC_HWPE_WAIT_ROUND | CNNACC_HWPE_WAIT_IDLE,
-		.reset = hwpe_reset, .clear = hwpe_clear, .uses = hwpe_uses, .exec = hwpe_exec,
-		.drain = hwpe_drain, .wait = hwpe_wait, .waited = hwpe_waited,
+		.reset = hwpe_reset, .clear = hwpe_clear, .uses = hwpe_uses, .busy = hwpe_busy,
+		.exec = hwpe_exec, .drain = hwpe_drain, .wait = hwpe_wait, .waited = hwpe_waited,
 	};
 	if (golden_seq_init(&hwpe->seq, params->program) && hwpe->fmap[0] && hwpe->fmap[1] &&
 	    hwpe->kernel)
