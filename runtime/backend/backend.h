@@ -103,6 +103,11 @@ struct cnn_bounds {
 	const struct cnn_tensor *const *in;	/* dense, with data; NULL: omitted */
 	const double *const *spread;	/* by input: what each element may be off by; NULL: nothing */
 	double *exact, *bound;		/* to be filled, by element of output 0 */
+	/*
+	 * To be filled, too: the element, or what it is made of, is beyond the core's numbers. The
+	 * bound does not allow for what the core gives in its place.
+	 */
+	bool *saturated;
 };
 
 struct cnn_backend_ops {
@@ -163,7 +168,7 @@ struct cnn_backend_ops {
 	int (*lower)(struct cnn_backend *core, struct cnn_segment *seg);
 	/*
 	 * For nodes whose results are rounded in another way than the CPU's, such as those of
-	 * float16: fills exact and bound. 1 if it did, 0 if the node is not such a one, or a
+	 * float16: fills exact, bound and saturated. 1 if it did, 0 if the node is not such a one, or a
 	 * negative enum cnn_status. NULL: none is.
 	 */
 	int (*bounds)(const struct cnnrt_core_info *info, const struct cnn_bounds *b);

@@ -70,14 +70,14 @@ static int no_memory(const struct ranges *r)
 	return cnn_fail(r->e, CNN_ENOMEM, "bounds: out of memory");
 }
 
-/* An element, and how far it may be off once it is rounded to the tensor's type. */
+/* An element, and how far rounding it to the tensor's type changes it; not at all to infinity. */
 static double put(const struct cnn_tensor *t, int64_t i, double v)
 {
 	float f = (float)v;
 
 	cnn_cast(CNN_FLOAT32, &f, t->dtype, (uint8_t *)t->data + (size_t)i * cnn_dtype_size(t->dtype),
 		 1);
-	return fabs(cnn_tensor_element(t, i) - v);
+	return isfinite(cnn_tensor_element(t, i)) ? fabs(cnn_tensor_element(t, i) - v) : 0;
 }
 
 /* 1: node's core has its own bounds, which are now output 0's; 0 if not; or an error. */
@@ -87,7 +87,7 @@ static int ask_core(const struct ranges *r, int node)
 	const struct cnn_node *n = &p->graph->nodes[node];
 	int core = p->low->nodes[node].core, ret;
 	struct range *y = &r->values[n->out[0]];
-	struct cnn_bounds b = { p->graph, node, r->in, r->spread, NULL, NULL };
+	struct cnn_bounds b = { p->graph, node, r->in, r->spread, NULL, NULL, NULL };
 	int64_t count;
 
 	if (core < 0 || n->n_out > 1 || !cnn_backend_find(p->core[core].name)->bounds)
@@ -96,8 +96,9 @@ static int ask_core(const struct ranges *r, int node)
 	if (cnn_tensor_alloc(&y->t, 0, r->e))
 		return CNN_ENOMEM;
 	count = cnn_tensor_count(&y->t);
-	b.exact = malloc(2 * (size_t)count * sizeof(double) + 1);
+	b.exact = malloc((size_t)count * (2 * sizeof(double) + sizeof(bool)) + 1);
 	b.bound = b.exact + count;
+	b.saturated = (bool *)(b.bound + count);
 	y->spread = calloc((size_t)count + 1, sizeof(double));
 	ret = b.exact && y->spread ? cnn_backend_find(p->core[core].name)->bounds(&p->core[core], &b) :
 				     no_memory(r);

@@ -31,6 +31,7 @@ struct compare {
 	int next;		      /* the next of file's nodes to run */
 	/* Of output 0 of the current node, if its core rounds in a way of its own; else NULL. */
 	double *exact, *bound;
+	bool *saturated;
 	void (*report)(const struct cnnrt_layer *layer, void *opaque);
 	void *opaque;
 	int bad;
@@ -158,15 +159,22 @@ struct allowance {
 	double integer; /* of integers */
 };
 
+/* Infinities and NaNs are equal to their like only. */
+static double distance(double x, double y)
+{
+	if (x == y || (isnan(x) && isnan(y)))
+		return 0;
+	return isnan(x) || isnan(y) ? INFINITY : fabs(x - y);
+}
+
 static double difference(const struct cnn_tensor *got, const struct cnn_tensor *want, int64_t i,
 			 bool fills)
 {
 	double x = cnn_tensor_element(got, i), y = cnn_tensor_element(want, i);
 
-	if (x == y || (isnan(x) && isnan(y)) ||
-	    (fills && y == (double)-INFINITY && x == (double)-FLT_MAX))
+	if (fills && y == (double)-INFINITY && x == (double)-FLT_MAX)
 		return 0;
-	return isnan(x) || isnan(y) ? INFINITY : fabs(x - y);
+	return distance(x, y);
 }
 
 static bool is_poison(const struct cnn_tensor *t, int64_t i)
@@ -215,18 +223,19 @@ static void compare_bounds(const struct compare *c, const struct cnn_tensor *got
 	l->count = (uint64_t)cnn_tensor_count(got);
 	for (int64_t i = 0; i < (int64_t)l->count; i++) {
 		double x = cnn_tensor_element(got, i), y = cnn_tensor_element(want, i);
-		double exact = c->exact[i], error = fabs(x - exact);
+		double exact = c->exact[i], error = distance(x, exact);
 		bool unwritten = is_poison(got, i);
 
 		l->unwritten += unwritten;
 		l->bound = fmax(l->bound, c->bound[i]);
 		if (!unwritten && isfinite(error))
 			l->error = fmax(l->error, error);
-		/* What is not finite has no bound. */
-		if (unwritten || error > c->bound[i] || isnan(x) != isnan(exact))
+		if (unwritten || !(error <= c->bound[i])) {
 			note_beyond(l, (uint64_t)i, x, exact);
-		else if (!rounds && fabs(y - exact) > atol + c->rtol * fabs(y))
+			l->saturated += !unwritten && c->saturated[i];
+		} else if (!rounds && fabs(y - exact) > atol + c->rtol * fabs(y)) {
 			note_beyond(l, (uint64_t)i, exact, y);
+		}
 	}
 }
 
@@ -337,12 +346,14 @@ static int ask_bounds(struct compare *c, const struct cnnrt_core_info *info, int
 	size_t count = (size_t)cnn_tensor_count(cnn_node_out(g, &g->nodes[node], 0));
 	int ret;
 
-	c->exact = malloc(2 * count * sizeof(*c->exact) + 1);
+	c->exact = malloc(count * (2 * sizeof(*c->exact) + sizeof(*c->saturated)) + 1);
 	if (!c->exact)
 		return cnn_fail(e, CNN_ENOMEM, "compare: out of memory");
 	c->bound = c->exact + count;
+	c->saturated = (bool *)(c->bound + count);
 	ret = cnn_backend_find(info->name)->bounds(info, &(struct cnn_bounds){
 		.g = g, .node = node, .in = in, .exact = c->exact, .bound = c->bound,
+		.saturated = c->saturated,
 	});
 	if (ret < 0)
 		return cnn_fail(e, ret, "compare: no bounds of %.60s", g->nodes[node].op_type);

@@ -719,6 +719,8 @@ struct cnnrt_layer {
 	double got, want;	/* its value, and the reference */
 	double error;		/* the largest difference of all written elements */
 	double bound;		/* difference that atol allows every element, or the largest of its core's */
+	/* Of those beyond: the reference or an input is outside float16's range, all that the core has. */
+	uint64_t saturated;
 };
 
 /**
@@ -732,7 +734,8 @@ struct cnnrt_layer {
  * that the layer replaces; if the program was loaded from a file, or the layer computes something
  * that the model does not have (such as a factor plus one), by the compiled operator itself.
  * Results that a core rounds in a way of its own, as float16, are compared with exact ones of the
- * inputs that it had, each within the bound that follows from its arithmetic.
+ * inputs that it had, each within the bound that follows from its arithmetic; the bound does not
+ * allow for results that exceed float16, which are beyond it and counted as saturated.
  * Infinities must be equal, except that a MaxPool on a core may give -FLT_MAX for -infinity.
  * Before the run every value is filled with a NaN that no operator produces.
  *

@@ -7,7 +7,7 @@
 
 struct finding {
 	unsigned int values, bad;	/* compared, and beyond the bound */
-	uint64_t elements;
+	uint64_t elements, saturated;
 	double worst;			/* largest error, and where */
 	char worst_name[61];
 	char first[512];		/* describes the first bad element */
@@ -32,16 +32,20 @@ static void print_index(const struct cnnrt_tensor_info *info, uint64_t i, char *
 
 static void describe(const struct cnnrt_layer *l, char *buf, size_t len)
 {
-	char type[64], name[61], value[61], index[128];
+	char type[64], name[61], value[61], index[128], saturated[80] = "";
+
+	if (l->saturated)
+		snprintf(saturated, sizeof(saturated), ", %" PRIu64 " of them saturated: beyond "
+			 "float16's range", l->saturated);
 
 	print_index(l->value, l->first, index, sizeof(index));
 	clean(l->name, name, sizeof(name));
 	clean(l->value->name, value, sizeof(value));
 	snprintf(buf, len, "operator %u, %s %s on %s: element %" PRIu64 " %s of %s is %.9g, %.9g by "
-		 "the CPU; %" PRIu64 " of %" PRIu64 " elements %s", l->index,
+		 "the CPU; %" PRIu64 " of %" PRIu64 " elements %s%s", l->index,
 		 clean(l->op, type, sizeof(type)), name, l->place, l->first, index, value, l->got,
 		 l->want, l->unwritten ? l->unwritten : l->beyond, l->count,
-		 l->unwritten ? "were never written" : "are beyond the bound");
+		 l->unwritten ? "were never written" : "are beyond the bound", saturated);
 }
 
 static void take_layer(const struct cnnrt_layer *l, void *opaque)
@@ -53,9 +57,11 @@ static void take_layer(const struct cnnrt_layer *l, void *opaque)
 	printf("%4u %-16s %-28s %-4s %10" PRIu64 " elements, largest error %.3g of %.3g%s\n",
 	       l->index, clean(l->op, type, sizeof(type)), name, l->place, l->count, l->error,
 	       l->bound,
-	       l->unwritten ? " NEVER WRITTEN" : l->beyond ? " BEYOND" : "");
+	       l->unwritten ? " NEVER WRITTEN" : l->saturated ? " SATURATED" :
+						  l->beyond ? " BEYOND" : "");
 	f->values++;
 	f->elements += l->count;
+	f->saturated += l->saturated;
 	if (l->error > f->worst) {
 		f->worst = l->error;
 		memcpy(f->worst_name, name, sizeof(name));
@@ -80,8 +86,8 @@ int compare_layers(struct cnnrt_job *job, const struct run_options *o)
 		       f.worst_name);
 		return EXIT_DONE;
 	}
-	printf("compared: %u layers, %u beyond the bound\nfirst divergence: %s\n", f.values, f.bad,
-	       f.first);
+	printf("compared: %u layers, %u beyond the bound, %" PRIu64 " elements saturated\n"
+	       "first divergence: %s\n", f.values, f.bad, f.saturated, f.first);
 	return EXIT_FAILED;
 }
 

@@ -9,6 +9,9 @@
  *    to zero below one unit of its last place. func counts lanes of zero, so that this cannot be
  *    had from the sum of |x| |w|;
  *  - 2^-11 of the result: its rounding to float16; below 2^-14 it may become zero.
+ *
+ * Nothing is allowed for what float16 does not reach: the core reads an infinity as 65536 and gives
+ * 65504 for all beyond. Results of which that is a part are marked as saturated.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -24,6 +27,7 @@ struct element {
 	double is, has;
 	double spread;
 	int ex;
+	bool beyond;	/* rounded, it is an infinity or a NaN */
 };
 
 /* A product seen as a convolution of at most three spatial axes. */
@@ -40,13 +44,16 @@ struct product {
 	struct element *add;	/* [batch][out_ch][out_plane]; NULL: none */
 };
 
-#define ONE_EX	3	/* exponent of 1 */
+#define ONE_EX		3	/* exponent of 1 */
+#define INFINITE_HALF	0x7c00	/* and what is above: exponent 31 */
+#define BEYOND_HALF	65520.0	/* the least number that is rounded to an infinity */
 
 /* One result, while its taps are added up. */
 struct sum {
 	double is, has;		/* of the operands as they are, and as the core has them */
 	double error;		/* of the operands and of each addition */
 	double largest;		/* partial sum */
+	bool saturated;		/* an operand that counts is beyond float16 */
 };
 
 /* The core's reading of a float16: exponent 31 is an ordinary one. */
@@ -63,8 +70,10 @@ static double decode(uint16_t half, int *ex)
 static struct element element_of(double v, double spread)
 {
 	struct element e = { .is = v, .spread = spread };
+	uint16_t half = float_to_half((float)v);
 
-	e.has = decode(float_to_half((float)v), &e.ex);
+	e.has = decode(half, &e.ex);
+	e.beyond = (half & INFINITE_HALF) == INFINITE_HALF;
 	return e;
 }
 
@@ -103,9 +112,8 @@ static void take_conv(struct product *p, const struct cnn_bounds *b)
 			for (int64_t t = 0; t < p->taps; t++) {
 				/* [in][out of a group][taps] if transposed */
 				int64_t in = k / p->group_out * p->group_in + c;
-				int64_t at = p->transposed ?
-						     (in * p->group_out + k % p->group_out) * p->taps + t :
-						     (k * p->group_in + c) * p->taps + t;
+				int64_t to = in * p->group_out + k % p->group_out;
+				int64_t at = (p->transposed ? to : k * p->group_in + c) * p->taps + t;
 
 				p->k[(k * p->group_in + c) * p->taps + t] =
 					element_of(cnn_tensor_element(b->in[1], at), 0);
@@ -186,6 +194,15 @@ static int64_t place_of(const struct product *p, int64_t out, int64_t tap)
 	return place;
 }
 
+/* What rounding the factors of a product changes; what is beyond float16 is marked instead. */
+static double rounding_of(const struct element *a, const struct element *w, bool *saturated)
+{
+	if (!a->beyond && !w->beyond)
+		return fabs(a->is * w->is - a->has * w->has);
+	*saturated |= a->has * w->has != 0;
+	return 0;
+}
+
 /* Adds channels first..end of one tap, which are lanes of a surface; func: of its other lanes. */
 static void add_surface(const struct product *p, struct sum *s, const struct element *x,
 			const struct element *k, int64_t lanes, int func)
@@ -196,7 +213,7 @@ static void add_surface(const struct product *p, struct sum *s, const struct ele
 		func = a->ex + w->ex > func ? a->ex + w->ex : func;
 		s->is += a->is * w->is;
 		s->has += a->has * w->has;
-		s->error += fabs(a->is * w->is - a->has * w->has) + a->spread * fabs(w->is);
+		s->error += rounding_of(a, w, &s->saturated) + a->spread * fabs(w->is);
 	}
 	s->largest = fmax(s->largest, fabs(s->has));
 	s->error += (double)p->atomic * ldexp(1, 4 * func - 50) + s->largest * 0x1p-23;
@@ -265,7 +282,8 @@ static void begin_with(const struct product *p, struct sum *s, int64_t image, in
 	s->is = a->is;
 	s->has = a->has;
 	s->largest = fabs(a->has);
-	s->error = fabs(a->is - a->has) + a->spread +
+	s->saturated = a->beyond;
+	s->error = (a->beyond ? 0 : fabs(a->is - a->has)) + a->spread +
 		   (double)p->atomic * ldexp(1, 4 * func - 50) + s->largest * 0x1p-23;
 }
 
@@ -288,12 +306,14 @@ static struct sum add_up(const struct product *p, int64_t image, int64_t k, int6
 /* ---- what follows the sum ---------------------------------------------------------------- */
 
 /*
- * The core's table has the value at the nearest point: each half step away at the most, times the
- * slope that is largest there; and the argument is rounded to 2^-10 first.
+ * The argument, which may be off by error, is rounded to 2^-10. From 2 on the table has the value
+ * of every second one, from 4 on of every eighth, and the next smaller one is taken: so far away at
+ * the most, times the slope that is largest there.
  */
-static double sigmoid_error(double v)
+static double sigmoid_error(double v, double error)
 {
-	double size = fabs(v), step = size < 2.01 ? 0 : size < 4.01 ? 0x1p-9 : 0x1p-7;
+	double size = fabs(v), most = size + error + 0x1p-11;
+	double step = most < 2 ? 0 : most < 4 ? 0x1p-10 : 7 * 0x1p-10;
 	double slope = 1 / (2 + exp(size) + exp(-size)), near;
 
 	near = exp(fmax(size - 0.02, 0));
@@ -319,44 +339,57 @@ static bool activate(const struct cnn_act *act, double *y, double *error)
 		*error *= fmax(1, fabs((double)act->a));
 		*error += fabs(*y) * 0x1p-23;
 		return true;
+	case CNN_ACT_HARD_SIGMOID:
+		*y = fmin(fmax((double)act->a * v + (double)act->b, 0), 1);
+		*error = fmin(fabs((double)act->a) * (*error + fabs(v) * 0x1p-22) +
+			      fabs((double)act->b) * 0x1p-22, 1);
+		return true;
 	case CNN_ACT_SIGMOID:
 		*y = 1 / (1 + exp(-v));
-		*error = fmin(*error * 0.25 + sigmoid_error(v), 1);
+		*error = fmin(*error * 0.25 + sigmoid_error(v, *error), 1);
 		return true;
 	default:
 		return false;
 	}
 }
 
-/* The bias in float32, the activation, and rounding to float16. */
-static bool finish(const struct product *p, const struct cnn_act *act, const struct sum *s,
-		   int64_t k, double *exact, double *bound)
+/* By the sum that the core has: the exact one need not be finite. */
+static double rounding_of_sum(const struct product *p, const struct sum *s, double bias)
+{
+	double error = fabs(p->alpha) * s->error;
+
+	return error + (fabs(p->alpha * s->has) + fabs(bias) + 2 * error) * 0x1p-23 *
+			       (p->alpha != 1 ? 2 : 1);
+}
+
+/* The bias in float32, the activation, and rounding to float16: of element @at. */
+static bool finish(const struct product *p, const struct sum *s, int64_t k,
+		   const struct cnn_bounds *b, int64_t at)
 {
 	double bias = p->bias ? p->beta * (double)p->bias[p->bias_step * k] : 0;
-	double sum = p->alpha * s->is, y = sum + bias, error = fabs(p->alpha) * s->error;
+	double y = p->alpha * s->is + bias, error = rounding_of_sum(p, s, bias);
+	bool beyond;
 
-	error += (fabs(sum) + fabs(bias) + error) * 0x1p-23 * (p->alpha != 1 ? 2 : 1);
-	if (!activate(act, &y, &error))
+	if (!activate(&b->g->nodes[b->node].act, &y, &error))
 		return false;
+	beyond = !(fabs(y) < BEYOND_HALF);
 	error += (fabs(y) + error) * 0x1p-11 + 0x1p-25;
 	if (fabs(y) - error < 0x1p-14)
 		error += fmin(fabs(y) + error, 0x1p-14);
-	error += fmax(fabs(y) - 65504, 0);
-	*exact = y;
-	*bound = isnan(error) ? INFINITY : error;
+	b->exact[at] = y;
+	b->bound[at] = beyond ? 0 : error;
+	b->saturated[at] = beyond || s->saturated;
 	return true;
 }
 
 static bool fill(const struct product *p, const struct cnn_bounds *b)
 {
-	const struct cnn_act *act = &b->g->nodes[b->node].act;
-
 	for (int64_t n = 0, i = 0; n < p->w.batch; n++)
 		for (int64_t k = 0; k < p->w.out_ch; k++)
 			for (int64_t o = 0; o < p->out_plane; o++, i++) {
 				struct sum s = add_up(p, n, k, o);
 
-				if (!finish(p, act, &s, k, &b->exact[i], &b->bound[i]))
+				if (!finish(p, &s, k, b, i))
 					return false;
 			}
 	return true;

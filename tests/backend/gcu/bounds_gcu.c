@@ -245,6 +245,7 @@ static void run_case(const char *op, int64_t group, int64_t in, int64_t out, str
 	count = cnn_tensor_count(cnn_node_out(g, &g->nodes[0], 0));
 	b.exact = calloc((size_t)count, sizeof(double));
 	b.bound = calloc((size_t)count, sizeof(double));
+	b.saturated = calloc((size_t)count, sizeof(bool));
 	assert_int_equal(gcuc_bounds(&info, &b), 1);
 	c.x = x.data;
 	c.k = w.data;
@@ -252,6 +253,7 @@ static void run_case(const char *op, int64_t group, int64_t in, int64_t out, str
 	check(&c, &b, found);
 	free(b.exact);
 	free(b.bound);
+	free(b.saturated);
 	cnn_graph_free(g);
 	cnn_tensor_release(&x);
 	cnn_tensor_release(&w);

@@ -15,6 +15,7 @@
 static struct {
 	double slack;	/* stated as the bound */
 	double offset;	/* what is stated as exact is off by so much */
+	bool saturates;	/* every element is stated to be */
 	int calls, spread;	/* how often it was asked, and with inputs that have a spread */
 } core;
 
@@ -45,6 +46,7 @@ static int state_bounds(const struct cnnrt_core_info *info, const struct cnn_bou
 	for (int64_t i = 0; i < cnn_tensor_count(&y); i++) {
 		b->exact[i] = (double)((float *)y.data)[i] + core.offset;
 		b->bound[i] = core.slack + more;
+		b->saturated[i] = core.saturates;
 	}
 	cnn_tensor_release(&y);
 	return 1;
@@ -221,9 +223,16 @@ static void test_compare(void **state)
 	core = (typeof(core)){ .slack = 1e-5 };
 	assert_int_equal(compare(&conv), 0);
 	assert_true(conv.bound == 1e-5 && conv.error < 1e-5);
+	core = (typeof(core)){ .slack = 1e-5, .saturates = true };
+	assert_int_equal(compare(&conv), 0);
+	assert_int_equal(conv.saturated, 0);
 	core = (typeof(core)){ .slack = 1e-5, .offset = 3e-5 };
 	assert_int_equal(compare(&conv), 1);
 	assert_int_equal(conv.beyond, conv.count);
+	assert_int_equal(conv.saturated, 0);
+	core.saturates = true;
+	assert_int_equal(compare(&conv), 1);
+	assert_int_equal(conv.saturated, conv.count);
 	core = (typeof(core)){ .slack = 1, .offset = 0.5 };
 	assert_int_equal(compare(&conv), 1);
 	assert_true(conv.error < 1);
