@@ -165,7 +165,7 @@ bool cnn_is_view_of_channels(const struct cnn_graph *g, const struct cnn_node *n
 /* What a core or the CPU takes for a node, or for some nodes together. */
 struct cnn_offer {
 	bool taken;		/* the core computes some of it, or it costs nothing there */
-	uint32_t which;		/* bit i: it computes what node i has become */
+	uint32_t which;		/* bit i: it computes what node i has become, or been fused into */
 	int64_t ns;
 	bool arranges;		/* reads or writes another layout than the host's */
 	char reason[CNN_REASON_LEN];	/* if not taken: why */

@@ -117,14 +117,24 @@ static int add_nodes(struct asked *a)
 	return CNN_OK;
 }
 
+/* Bit i: of n nodes, node i is no longer in the copy, as it was fused into another. */
+static uint32_t fused_away(const struct cnn_graph *copy, int n)
+{
+	uint32_t gone = (uint32_t)(((uint64_t)1 << n) - 1);
+
+	for (int i = 0; i < copy->n_nodes; i++)
+		gone &= copy->nodes[i].file_op ? ~(1u << (copy->nodes[i].file_op - 1)) : gone;
+	return gone;
+}
+
 static int ask(struct cnn_graph *copy, struct cnn_core_choice *choice, struct cnn_offer *offer,
 	       struct cnn_err *err)
 {
 	struct cnn_compile compile = { .g = copy, .err = err, .tried = choice->tried };
 	struct asked a = { .choice = choice, .offer = offer };
-	int ret = CNN_OK;
+	int ret = CNN_OK, n = copy->n_nodes;
 
-	for (int i = 0; i < copy->n_nodes; i++) {
+	for (int i = 0; i < n; i++) {
 		copy->nodes[i].place = CNN_PLACE_CORE(choice->index);
 		/* Tells later what has become of each. */
 		copy->nodes[i].file_op = i + 1;
@@ -138,6 +148,8 @@ static int ask(struct cnn_graph *copy, struct cnn_core_choice *choice, struct cn
 		return cnn_fail(err, CNN_ENOMEM, "no memory for a core");
 	ret = add_nodes(&a);
 	choice->ops->close(a.core);
+	if (offer->taken)
+		offer->which |= fused_away(copy, n);
 	choice->tried = compile.tried;
 	return ret;
 }

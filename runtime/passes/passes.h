@@ -24,8 +24,8 @@ int cnn_check_known_ops(const struct cnn_graph *g, struct cnn_err *err);
 #define CNN_FUSE_RELU	    (1u << 3) /* into Conv, Gemm, MatMul, Add, pools */
 #define CNN_FUSE_CLIP	    (1u << 4)
 #define CNN_FUSE_SIGMOID    (1u << 5)
-#define CNN_FUSE_ACT_HARD   (1u << 6) /* HardSigmoid, HardSwish */
-#define CNN_FUSE_ACT_SCALAR (1u << 7) /* LeakyRelu, Swish; Mul, Add of one constant */
+#define CNN_FUSE_LEAKY_RELU (1u << 6)
+#define CNN_FUSE_HARD_SIGMOID (1u << 7)
 /*
  * For the CPU: a chain of nodes equal to one operator becomes that operator (Add, Clip, Mul, Div to
  * HardSwish; Mul and HardSigmoid to HardSwish; Mul and Sigmoid to Swish; x + x * sigmoid to a Mul;
@@ -75,13 +75,15 @@ int cnn_check_known_ops(const struct cnn_graph *g, struct cnn_err *err);
 #define CNN_FUSE_SCALING (1u << 15)
 /* A Transpose that only moves axes of one element becomes a Reshape. */
 #define CNN_FUSE_RESHAPE (1u << 16)
-#define CNN_FUSE_ALL 0x1ffffu
+#define CNN_FUSE_HARD_SWISH (1u << 17)
+#define CNN_FUSE_ACT_SCALAR (1u << 18) /* Swish; Mul, Add of one constant */
+#define CNN_FUSE_ALL 0x7ffffu
 /*
  * For cores that compute float16: constants that nodes of float16 read become float32, which rounds
- * nothing, and the flags BN, BIAS, RELU to ACT_SCALAR, ADD and DEPTHWISE apply to these nodes, too.
+ * nothing, and the flags BN, BIAS, those of activations, ADD and DEPTHWISE apply to these nodes, too.
  * What was rounded between two of them no longer is, so this is for no other place.
  */
-#define CNN_FUSE_HALF (1u << 17)
+#define CNN_FUSE_HALF (1u << 19)
 
 /* What helps wherever a node will run, to be done before any is placed. */
 #define CNN_FUSE_NEUTRAL \

@@ -146,6 +146,7 @@ const struct cnn_backend_ops cnn_backend_gcu = {
 	.name = "gcu",
 	.converts = true,
 	.legalize = gcuc_legalize,
+	.companions = gcuc_companions,
 	.open = gcuc_open,
 	.close = gcuc_close,
 	.is_for = gcuc_is_for,

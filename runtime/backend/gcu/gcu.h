@@ -106,6 +106,7 @@ static inline int64_t gcuc_result(const struct gcuc_conv *v)
 
 /* Describes a graph node as a convolution; false with the reason if it cannot run on gcu. */
 bool gcuc_match(const struct gcuc_core *core, int node, struct gcuc_conv *v, char *reason);
+bool gcuc_is_float_product(const struct cnn_graph *g, const struct cnn_node *n);
 bool gcuc_is_for(const struct cnn_graph *g, const struct cnn_node *n);
 void gcuc_conv_free(struct gcuc_conv *v);
 
@@ -158,6 +159,8 @@ int32_t gcuc_weight_int(const struct gcuc_conv *v, int64_t k, int64_t c, struct 
 float gcuc_weight_float(const struct gcuc_conv *v, int64_t k, int64_t c, struct gcuc_point p);
 
 int gcuc_legalize(struct cnn_graph *g, int place, struct cnn_err *err);
+/* Hook: what is fused into a product, or becomes one beside it, is not for the core alone. */
+int gcuc_companions(const struct cnn_graph *g, int node, int *nodes);
 
 /* ---- pieces.c: the convolution in pieces, each of which is a block ------------------------- */
 

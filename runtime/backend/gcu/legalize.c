@@ -16,10 +16,11 @@
 /* What the linear multiply-add and the activations take, of floats and of halves. */
 #define OWN_FUSING \
 	((CNN_FUSE_NEUTRAL & ~(CNN_FUSE_QDQ | CNN_FUSE_IDIOMS)) | CNN_FUSE_HALF | CNN_FUSE_CLIP | \
-	 CNN_FUSE_SIGMOID | CNN_FUSE_DEPTHWISE)
+	 CNN_FUSE_SIGMOID | CNN_FUSE_LEAKY_RELU | CNN_FUSE_HARD_SIGMOID | CNN_FUSE_DEPTHWISE)
 
 #define WORTH_MERGING	4	/* a fourth of the channels at least is to be requantised */
 #define INPUTS_MAX	9
+#define CHAIN_MAX	4	/* nodes from what is fused into a product to the product */
 
 /* Inputs of quantised products; those behind differ. */
 enum { X, X_SCALE, X_ZERO, W, W_SCALE, W_ZERO };
@@ -378,6 +379,63 @@ static int legalize_product(struct split *s)
 	gcuc_conv_free(&v);
 	free(s->passes);
 	return ret;
+}
+
+/* May it be fused into a product before it? */
+static bool may_join(enum cnn_op op)
+{
+	switch (op) {
+	case CNN_OP_ADD:
+	case CNN_OP_BATCH_NORM:
+	case CNN_OP_CLIP:
+	case CNN_OP_HARD_SIGMOID:
+	case CNN_OP_LEAKY_RELU:
+	case CNN_OP_MUL:
+	case CNN_OP_RELU:
+	case CNN_OP_SIGMOID:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The node that makes the first input that one makes; -1: none does. */
+static int node_before(const struct cnn_graph *g, const struct cnn_node *n)
+{
+	for (int i = 0; i < n->n_in; i++)
+		if (n->in[i] >= 0 && g->values[n->in[i]].producer >= 0)
+			return g->values[n->in[i]].producer;
+	return -1;
+}
+
+/* A convolution that reads what a BatchNormalization makes, which becomes a depthwise one. */
+static int conv_behind(const struct cnn_graph *g, const struct cnn_node *n)
+{
+	const struct cnn_value *y = &g->values[n->out[0]];
+
+	for (int i = 0; i < y->n_consumers && n->op == CNN_OP_BATCH_NORM; i++)
+		if (g->nodes[y->consumers[i]].op == CNN_OP_CONV)
+			return y->consumers[i];
+	return -1;
+}
+
+int gcuc_companions(const struct cnn_graph *g, int node, int *nodes)
+{
+	const struct cnn_node *n = &g->nodes[node];
+	int count = 0;
+
+	if (!may_join(n->op))
+		return 0;
+	nodes[0] = conv_behind(g, n);
+	if (nodes[0] >= 0)
+		return 1;
+	while (may_join(n->op) && count < CHAIN_MAX) {
+		nodes[count] = node_before(g, n);
+		if (nodes[count] < 0)
+			return 0;
+		n = &g->nodes[nodes[count++]];
+	}
+	return gcuc_is_float_product(g, n) ? count : 0;
 }
 
 int gcuc_legalize(struct cnn_graph *g, int place, struct cnn_err *err)

@@ -30,11 +30,16 @@ static bool is_half(const struct cnn_graph *g, const struct cnn_node *n)
 	       (x->dtype == CNN_FLOAT16 || (x->dtype == CNN_FLOAT32 && g->fp16));
 }
 
+bool gcuc_is_float_product(const struct cnn_graph *g, const struct cnn_node *n)
+{
+	return is_product(n->op) && is_half(g, n);
+}
+
 bool gcuc_is_for(const struct cnn_graph *g, const struct cnn_node *n)
 {
 	struct gcuc_product p;
 
-	return gcuc_product_get(g, n, &p) || (is_product(n->op) && is_half(g, n)) ||
+	return gcuc_product_get(g, n, &p) || gcuc_is_float_product(g, n) ||
 	       n->op == CNN_OP_QLINEAR_SUMS || n->op == CNN_OP_REQUANTIZE_SUMS;
 }
 
@@ -336,7 +341,7 @@ bool gcuc_match(const struct gcuc_core *core, int node, struct gcuc_conv *v, cha
 		return cnn_reject(reason, "%s: %s", n->op_type, core->hw.bad);
 	if (gcuc_product_get(g, n, &p))
 		ok = match_integers(&p, v, reason);
-	else if (is_product(n->op) && is_half(g, n))
+	else if (gcuc_is_float_product(g, n))
 		ok = match_floats(g, n, v, reason);
 	else
 		ok = refuse(g, n, reason);

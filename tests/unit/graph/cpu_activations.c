@@ -44,7 +44,7 @@ static struct onnx_build *scaled_swish(void)
 
 static void test_scaled_swish(void **state)
 {
-	struct cnn_graph *g = compare_fused(scaled_swish, CNN_FUSE_ALL & ~CNN_FUSE_ACT_HARD, 5e-7);
+	struct cnn_graph *g = compare_fused(scaled_swish, CNN_FUSE_ALL & ~CNN_FUSE_HARD_SWISH, 5e-7);
 
 	(void)state;
 	assert_int_equal(g->n_nodes, 2);
