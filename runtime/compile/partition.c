@@ -62,6 +62,7 @@ static int ask_cores(struct cnn_partition *p, int node, struct cnn_choice *choic
 		ret = cnn_ask_core(p->g, &node, 1, &p->cores[k - 1], &offer, err);
 		c->ns = offer.ns;
 		c->weighed = offer.taken ? cnn_min(offer.ns, CNN_PLACE_NEVER - 1) : CNN_PLACE_NEVER;
+		c->alone = c->weighed;
 		c->arranges = offer.arranges;
 		if (!offer.taken &&
 		    (!choice->reason[0] || p->cores[k - 1].ops->is_for(p->g, n)))
@@ -80,7 +81,7 @@ static int64_t cost_alone(const struct cnn_partition *p, int node, int k)
 {
 	const struct cnn_place_cost *c = cnn_place_cost(p, node, k);
 
-	return c->weighed < CNN_PLACE_NEVER ? c->weighed : cnn_place_cost(p, node, 0)->ns;
+	return c->alone < CNN_PLACE_NEVER ? c->alone : cnn_place_cost(p, node, 0)->ns;
 }
 
 static void share_offer(const struct cnn_partition *p, const int *nodes, int n, int k,

@@ -11,6 +11,7 @@
 /* A node in one place: the CPU, or a type of core. */
 struct cnn_place_cost {
 	int64_t ns;
+	int64_t alone;		/* of the node by itself, before companions share; CNN_PLACE_NEVER: not there */
 	int64_t weighed;	/* as the choice sees it; CNN_PLACE_NEVER: not there */
 	bool arranges;		/* see struct cnn_offer */
 };
