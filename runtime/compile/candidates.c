@@ -56,6 +56,25 @@ static void try_options(struct search *s, const struct cnn_lower_options *opt)
 	s->least = ns;
 }
 
+/* By cost, and with the CPU only where cores are much slower. */
+static void try_both(struct search *s, struct cnn_lower_options opt)
+{
+	opt.prefer = CNNRT_PREFER_TIME;
+	try_options(s, &opt);
+	opt.prefer = CNNRT_PREFER_DEVICE;
+	try_options(s, &opt);
+}
+
+/* One type of core: for all that it takes; and, if there are others, as if there were none. */
+static void try_type(struct search *s, struct cnn_lower_options opt, uint32_t type)
+{
+	opt.cores = type;
+	try_options(s, &opt);
+	opt.or_cpu = true;
+	if (type != (uint32_t)(((uint64_t)1 << s->n_cores) - 1))
+		try_both(s, opt);
+}
+
 void cnn_find_fastest(const struct cnn_graph *g, const struct cnnrt_core_info *cores, int n_cores,
 		      const struct cnn_lower_options *opt, struct cnn_lower_options *best)
 {
@@ -67,16 +86,15 @@ void cnn_find_fastest(const struct cnn_graph *g, const struct cnnrt_core_info *c
 	*best = *opt;
 	if (opt->prefer != CNNRT_PREFER_TIME || opt->cores || opt->cpu_only)
 		return;
-	try_options(&s, opt);
+	try_both(&s, one);
 	one.prefer = CNNRT_PREFER_DEVICE;
-	try_options(&s, &one);
 	for (int i = 0; i < n_cores; i++) {
-		one.cores = cnn_equal_cores(cores, (unsigned int)n_cores, (unsigned int)i);
+		uint32_t type = cnn_equal_cores(cores, (unsigned int)n_cores, (unsigned int)i);
+
 		/* The first of equal cores stands for all. */
-		if (!(one.cores & ((1u << i) - 1)))
-			try_options(&s, &one);
+		if (!(type & ((1u << i) - 1)))
+			try_type(&s, one, type);
 	}
-	one.cores = 0;
 	one.cpu_only = true;
 	try_options(&s, &one);
 }

@@ -25,6 +25,7 @@
 
 struct cnn_lower_options {
 	uint32_t cores;		/* bit i: core i may be used; 0: all may */
+	bool or_cpu;		/* with cores: only where that is best, as where all may be used */
 	bool cpu_only;		/* place nothing on a core */
 	bool observe;		/* each value has its own slot in the arena to the end of the run */
 	bool no_residency;	/* cores store each value to the arena, as with observe */
@@ -41,14 +42,14 @@ struct cnn_lower_options {
  * Decides where each node of g is to run, after inference, and rewrites the nodes for their places:
  * core-neutral fusing, then the cost of each node on each core that may be used and on the CPU, the
  * choice, the CPU's own fusing, and each core's own rewriting. With cores given in opt every node
- * that one of them can run is placed there.
+ * that one of them can run is placed there, unless or_cpu is set.
  */
 int cnn_partition(struct cnn_graph *g, const struct cnnrt_core_info *cores, int n_cores,
 		  const struct cnn_lower_options *opt, struct cnn_err *err);
 
 /*
- * With CNNRT_PREFER_TIME: the options, opt or one that uses only the CPU or one type of core, that
- * give the program of the least modelled time. g stays as it is.
+ * With CNNRT_PREFER_TIME: the options, opt or one that uses only the CPU, one type of core, or one
+ * type and the CPU as on a device that has no other, that give the program of the least modelled time. g stays as it is.
  */
 void cnn_find_fastest(const struct cnn_graph *g, const struct cnnrt_core_info *cores, int n_cores,
 		      const struct cnn_lower_options *opt, struct cnn_lower_options *best);

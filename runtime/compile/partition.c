@@ -127,7 +127,7 @@ static void weigh_cpu(struct cnn_partition *p, int node, const struct cnn_lower_
 	for (int k = 1; k < p->n_places; k++)
 		taken |= cnn_place_cost(p, node, k)->weighed < CNN_PLACE_NEVER;
 	cpu->weighed = cpu->ns;
-	if (taken && opt && opt->cores)
+	if (taken && opt && opt->cores && !opt->or_cpu)
 		cpu->weighed = CNN_PLACE_NEVER;
 	else if (taken && (!opt || opt->prefer == CNNRT_PREFER_DEVICE))
 		cpu->weighed = cnn_mul_sat(cpu->ns, DEVICE_FACTOR);

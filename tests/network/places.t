@@ -35,6 +35,15 @@ never_slower()
 	done | tee /dev/stderr | awk '!($2 <= $4) { bad = 1 } END { exit bad || NR < 8 }'
 }
 
+# More kinds of core are no loss: by cost on all of them never slower than by cost on any one alone.
+kinds_no_loss()
+{
+	all=$(compile "$1" "$cores" --prefer time)
+	for kind in ${cores//+/ }; do
+		echo "$all" "$kind" "$(compile "$1" "$kind" --prefer time)"
+	done | tee /dev/stderr | awk '!($1 <= $3) { bad = 1 } END { exit bad || NR < 2 }'
+}
+
 # One network at least gains from both cores and the CPU together.
 some_gain()
 {
@@ -93,6 +102,7 @@ for name in $networks; do
 	network "$name" 2>"$work/why" || { tap_skip "$name" "$(cat "$work/why")"; continue; }
 	ready="$ready $name"
 	tap_run "$name: by cost never slower than one choice" never_slower "$name"
+	tap_run "$name: by cost never slower for more kinds of core" kinds_no_loss "$name"
 	tap_run "$name: the same program twice" same_bytes "$name"
 	[ "$name" != text-direction ] || continue
 	tap_run "$name: the same bytes wherever it runs" same_answer "$name"
