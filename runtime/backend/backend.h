@@ -112,6 +112,7 @@ struct cnn_bounds {
 
 struct cnn_backend_ops {
 	const char *name;	/* in the discovery table */
+	bool has_float16;	/* for float32 operators, with CNNRT_PRECISION_FP16 */
 	bool converts;		/* what a node of it cannot read may be converted for the node */
 	/*
 	 * Rewrites the nodes at this place (cnn_can_share_place), and values that only they make and

@@ -192,8 +192,7 @@ int cnnrt_device_core(const struct cnnrt_device *dev, unsigned int index,
 	return CNNRT_OK;
 }
 
-/* "NAME.0, NAME.1" */
-static void list_cores(const struct cnnrt_device *dev, char *text, size_t len)
+void rt_list_cores(const struct cnnrt_device *dev, char *text, size_t len)
 {
 	size_t at = 0;
 
@@ -222,7 +221,7 @@ int cnnrt_device_find_cores(const struct cnnrt_device *dev, const char *name, ui
 	for (uint32_t i = 0; i < dev->info.core_count; i++)
 		found |= is_called(dev, i, name) ? 1u << i : 0;
 	if (!found) {
-		list_cores(dev, known, sizeof(known));
+		rt_list_cores(dev, known, sizeof(known));
 		return rt_fail(err, CNNRT_EINVAL, "%.60s has no core \"%.40s\": it has %s",
 			       dev->info.path, name, known);
 	}

@@ -131,6 +131,8 @@ bool rt_is_ours(const struct cnnrt_device *dev);
 int rt_check_process(const struct cnnrt_device *dev, struct cnnrt_error *err);
 
 /* Fills dev->info and dev->core; dev->target is the reference, at the device's clock. NULL, or the name of an invalid field. */
+/* Writes its cores, "NAME.0, NAME.1". */
+void rt_list_cores(const struct cnnrt_device *dev, char *text, size_t len);
 const char *rt_device_set_info(struct cnnrt_device *dev, const struct drm_cnnacc_dev_info *info,
 			       uint64_t clock_hz, const struct cnnrt_core_info *cores);
 

@@ -150,7 +150,8 @@ static const struct opt_spec options[] = {
 	{ .name = "precision", .arg = "WHAT", FIELD(precision), .set = set_precision,
 	  .flags = ON_ALL, .valid = "fp32 or fp16",
 	  .text = "fp32: a core computes float32 operators in float32 (default); fp16: cores that "
-		  "have float16 compute them with values and weights rounded to float16" },
+		  "have float16 compute them with values and weights rounded to float16; an error "
+		  "if there is none" },
 	{ .name = "target", .arg = "FILE", .kind = OPT_TEXT, FIELD(target), .flags = ON_ALL,
 	  .text = "costs of the machine that runs the network, as cnnctl calibrate writes them; "
 		  "default: of a reference CPU, an Arm Cortex-A53" },

@@ -178,7 +178,7 @@ static int compile_to(struct bench *t, const void *file, size_t len, bool cpu, b
 {
 	const struct cnnrt_compile_options opt = {
 		.struct_size = sizeof(opt), .core = cpu ? NULL : t->core, .cpu_only = cpu,
-		.precision = t->fp16 ? CNNRT_PRECISION_FP16 : 0, .observe = observe,
+		.precision = t->fp16 && !cpu ? CNNRT_PRECISION_FP16 : 0, .observe = observe,
 	};
 	struct cnnrt_model *model;
 	int ret = cnnrt_model_load_buffer(file, len, NULL, &model, &t->err);

@@ -290,8 +290,12 @@ def check_cnnrun():
     for what in ('device', 'time'):
         network(DONE, 'Modelled time of a run: ', '--prefer', what)
     network(USAGE, '--prefer: bad value "speed"; it must be device or time', '--prefer', 'speed')
-    for what in ('fp32', 'fp16'):
-        network(DONE, '786560 of 786560', '--precision', what)
+    network(DONE, '786560 of 786560', '--precision', 'fp32')
+    network(FAILED, f'precision fp16: no core of sim has float16: it has {CORE}.0', '--precision',
+            'fp16')
+    for core in (CORE, 'cpu'):
+        network(FAILED, f'precision fp16: core {core} has no float16; sim has {CORE}.0',
+                '--precision', 'fp16', '--core', core)
     network(USAGE, '--precision: bad value "int8"; it must be fp32 or fp16', '--precision', 'int8')
     network(FAILED, '/nowhere/x', '--target', '/nowhere/x')
     network(FAILED, 'line 3: no "="', '--target', os.path.join(HERE, 'tools.t'))

@@ -144,6 +144,7 @@ static int64_t gcuc_peak(const struct cnn_backend *base, int node)
 
 const struct cnn_backend_ops cnn_backend_gcu = {
 	.name = "gcu",
+	.has_float16 = true,
 	.converts = true,
 	.legalize = gcuc_legalize,
 	.companions = gcuc_companions,
