@@ -172,7 +172,8 @@ void gcuc_table_free(struct gcuc_table *t);
 struct gcuc_count {
 	uint64_t cycles, compute, stall;
 	uint64_t dma_rows, dma_weights;		/* clocks; rows: and psum, ofmap */
-	uint64_t read_rows, read_weights, written;	/* bytes; rows: and psum; weights: all else */
+	/* Bytes; rows: and psum; weights: all else. */
+	uint64_t read_rows, read_weights, written;
 	uint64_t slots, useful;
 	/* Rows read first and again, weights read again, tables: bytes. Part of the above. */
 	uint64_t rows_once, row_refills, weight_refills, table_bytes;

@@ -113,7 +113,8 @@ static void take_conv(struct product *p, const struct cnn_bounds *b)
 				/* [in][out of a group][taps] if transposed */
 				int64_t in = k / p->group_out * p->group_in + c;
 				int64_t to = in * p->group_out + k % p->group_out;
-				int64_t at = (p->transposed ? to : k * p->group_in + c) * p->taps + t;
+				int64_t from = k * p->group_in + c;
+				int64_t at = (p->transposed ? to : from) * p->taps + t;
 
 				p->k[(k * p->group_in + c) * p->taps + t] =
 					element_of(cnn_tensor_element(b->in[1], at), 0);

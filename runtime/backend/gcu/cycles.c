@@ -95,8 +95,9 @@ static uint64_t load_row(void *opaque, int64_t group, int64_t row, bool again)
 
 	c->n->read_rows += (uint64_t)bytes;
 	*(again ? &c->n->row_refills : &c->n->rows_once) += (uint64_t)bytes;
-	return use(c, &c->f, column_lines(m->at + group * m->group + row * m->row, c->b->x.in, column,
-					  m->column));
+	return use(c, &c->f,
+		   column_lines(m->at + group * m->group + row * m->row, c->b->x.in, column,
+				m->column));
 }
 
 static uint64_t read_weights(struct clock *c, int64_t at, int64_t bytes)
@@ -224,10 +225,11 @@ static int64_t count_pairs(const struct clock *c, int64_t kg, int64_t group)
 {
 	int64_t size = c->b->c / c->b->groups, pairs = 0, lanes = c->hw->atomic_c;
 	int64_t from = group * lanes, to = cnn_min(from + lanes, c->b->c);
+	int64_t first = kg * c->hw->atomic_k;
 
 	if (c->b->groups == 1)
 		return (to - from) * c->slots.range.kernels;
-	for (int64_t k = kg * c->hw->atomic_k; k < kg * c->hw->atomic_k + c->slots.range.kernels; k++)
+	for (int64_t k = first; k < first + c->slots.range.kernels; k++)
 		pairs += cnn_max(0, cnn_min(to, (k / size + 1) * size) -
 				    cnn_max(from, k / size * size));
 	return pairs;

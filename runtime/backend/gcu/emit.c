@@ -16,7 +16,7 @@ struct emitter {
 	const struct gcuc_node *n;
 	int node;
 	struct gcuc_schemes schemes;
-	int64_t *weights;		/* by number of the weights, in the image; -1: not there yet */
+	int64_t *weights;		/* by number of the weights, in the image; -1: not there */
 	int64_t ones;			/* the same of the addend's weights */
 	int64_t linear;
 	uint32_t in, out, add;		/* addresses */

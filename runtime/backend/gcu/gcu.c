@@ -110,7 +110,8 @@ static bool gcuc_plan_unit(struct cnn_backend *base, const struct cnn_unit *unit
 	    !gcuc_view(&unit->out[0].layout, &n->conv.ofm, lanes, &n->plan.ofm) ||
 	    (n->conv.add >= 0 &&
 	     !gcuc_view(&unit->in[1].layout, &n->conv.ofm, lanes, &n->plan.add)))
-		return cnn_reject(reason, "%s: channels of an operand do not touch in the arena", op);
+		return cnn_reject(reason, "%s: channels of an operand do not touch in the arena",
+				  op);
 	return gcuc_find_plan(&core->hw, n, op, &base->compile->tried, reason);
 }
 

@@ -69,8 +69,8 @@ struct gcuc_sizes {
 /* How it is computed. Filled by plan. */
 struct gcuc_plan {
 	struct gcuc_view ifm, ofm, add;
-	int64_t merge;			/* rows of the maps that are one, of a kernel of one point */
-	bool phases;			/* of a transposed convolution; else points between inputs */
+	int64_t merge;			/* rows of the maps that are one: kernels of one point */
+	bool phases;			/* transposed in phases; else points between inputs */
 	struct gcuc_sizes sizes;
 	int64_t fmbuf_banks;
 	struct gcuc_count count;	/* of all blocks */

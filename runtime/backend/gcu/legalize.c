@@ -34,7 +34,7 @@ struct split {
 	int bias, y_scale, y_zero;	/* inputs; bias -1: it has none */
 	struct cnn_tensor t[INPUTS_MAX], y;
 	bool conv;			/* weights are by output channel */
-	bool plain;			/* of bytes, and not transposed: ConvInteger and QLinearSums */
+	bool plain;			/* of bytes, not transposed: ConvInteger and QLinearSums */
 	bool transposed;
 	int64_t bits;			/* multiplier_bits of RequantizeSums, if not plain */
 	int64_t w_k, w_c;		/* elements between channels and taps of its weights */

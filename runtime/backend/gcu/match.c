@@ -247,7 +247,8 @@ static bool set_linear(const struct cnn_node *n, const struct cnn_tensor *bias,
 	float beta = gemm ? n->params.gemm.beta : 1;
 	int64_t channels = v->groups * v->co, step;
 
-	if (!check_bias(n, bias, channels, &step, reason) || !set_act(n, v, &scale, &offset, reason))
+	if (!check_bias(n, bias, channels, &step, reason) ||
+	    !set_act(n, v, &scale, &offset, reason))
 		return false;
 	if (!bias && scale == 1 && offset == 0 && alpha == 1)
 		return true;

@@ -95,7 +95,8 @@ static void set_results(const struct gcuc_hw *hw, const struct gcuc_node *n, con
 	int64_t pixel = hw->atomic_c * 4;
 	const struct gcuc_map psum = {
 		.at = n->conv.psum_at, .column = pixel,
-		.row = pixel * at->columns.count, .group = pixel * at->columns.count * at->rows.count,
+		.row = pixel * at->columns.count,
+		.group = pixel * at->columns.count * at->rows.count,
 	};
 
 	p->b.ofmap = map_of(&n->plan, &n->plan.ofm, &corner);

@@ -293,16 +293,16 @@ bool gcuc_find_plan(const struct gcuc_hw *hw, struct gcuc_node *n, const char *o
 	if (n->plan.phases)
 		try_columns(&s);
 	if (!s.weight)
-		return cnn_reject(reason, "%s: no cut of %lld x %lld outputs and %lld x %lld kernel "
-				  "points fits CBUF, RBUF and the cycle limit of gcu", op,
+		return cnn_reject(reason, "%s: no cut of %lld x %lld outputs and %lld x %lld "
+				  "kernel points fits CBUF, RBUF and the cycle limit of gcu", op,
 				  (long long)n->conv.y.out, (long long)n->conv.x.out,
 				  (long long)n->conv.y.kernel, (long long)n->conv.x.kernel);
 	n->plan = s.best;
 	ret = gcuc_each_piece(hw, n, count_piece, &t);
 	gcuc_schemes_free(&t.list);
 	if (ret)
-		return cnn_reject(reason, "%s: a piece of it exceeds the cycle limit or the padding "
-				  "of gcu, %d", op, UINT8_MAX);
+		return cnn_reject(reason, "%s: a piece of it exceeds the cycle limit or the "
+				  "padding of gcu, %d", op, UINT8_MAX);
 	describe(n, op, reason);
 	return true;
 }

@@ -125,7 +125,8 @@ static int64_t read_from(const struct conv *c, int axis, int64_t out, int64_t k)
 static float weight(const struct conv *c, int64_t k, int64_t channel, int64_t r, int64_t s)
 {
 	const struct cnn_window *w = &c->w;
-	int64_t in = w->in_ch / w->group, out = w->out_ch / w->group, taps = w->kernel[0] * w->kernel[1];
+	int64_t in = w->in_ch / w->group, out = w->out_ch / w->group;
+	int64_t taps = w->kernel[0] * w->kernel[1];
 	int64_t tap = r * w->kernel[1] + s;
 
 	if (channel < k / out * in || channel >= (k / out + 1) * in)
@@ -146,7 +147,8 @@ static float add_tap(const struct conv *c, float acc, int64_t k, int64_t first, 
 
 		x[i] = decode(real ? float_to_half(c->x[(first + i) * plane +
 							place[2] * c->w.in[1] + place[3]]) : 0);
-		w[i] = decode(real ? float_to_half(weight(c, k, first + i, place[0], place[1])) : 0);
+		w[i] = decode(float_to_half(real ? weight(c, k, first + i, place[0], place[1]) :
+						   0));
 	}
 	f = mac(x, w, &func);
 	return add(acc, f, func);
@@ -164,9 +166,9 @@ static double result(const struct conv *c, int64_t k, int64_t oy, int64_t ox)
 				int64_t s = c->transposed ? w->kernel[1] - 1 - j : j;
 				int64_t place[4] = { r, s, read_from(c, 0, oy, r),
 						     read_from(c, 1, ox, s) };
-				bool own = w->group == 1 ||
-					   (g < (k / (w->out_ch / w->group) + 1) * (w->in_ch / w->group) &&
-					    g + LANES > k / (w->out_ch / w->group) * (w->in_ch / w->group));
+				int64_t in = w->in_ch / w->group;
+				int64_t group = k / (w->out_ch / w->group);
+				bool own = g < (group + 1) * in && g + LANES > group * in;
 
 				if (place[2] >= 0 && place[3] >= 0 && own)
 					acc = add_tap(c, acc, k, g, place);
@@ -180,7 +182,8 @@ static double result(const struct conv *c, int64_t k, int64_t oy, int64_t ox)
 static void make_numbers(float *v, int64_t n, int exponents)
 {
 	for (int64_t i = 0; i < n; i++)
-		v[i] = pick(0, 9) ? ldexpf((float)pick(-4096, 4096), (int)pick(-12 - exponents, -12)) : 0;
+		v[i] = pick(0, 9) ? ldexpf((float)pick(-4096, 4096),
+					   (int)pick(-12 - exponents, -12)) : 0;
 }
 
 struct found {
@@ -199,8 +202,8 @@ static void check(struct conv *c, const struct cnn_bounds *b, struct found *foun
 				c->skip = -1;
 				error = fabs(result(c, k, y, x) - b->exact[i]);
 				if (!(error <= b->bound[i]))
-					fail_msg("element %lld: %g off, bound %g", (long long)i, error,
-						 b->bound[i]);
+					fail_msg("element %lld: %g off, bound %g", (long long)i,
+						 error, b->bound[i]);
 				found->ratio = fmax(found->ratio, error / b->bound[i]);
 				c->skip = pick(0, c->w.in_ch - 1);
 				error = fabs(result(c, k, y, x) - b->exact[i]);

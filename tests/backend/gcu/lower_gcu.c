@@ -91,7 +91,8 @@ enum { DEPTHWISE, GROUPED, UNEVEN, ORDINARY, POINT, FORMS };
 static void set_channels(struct conv *c, int form)
 {
 	c->groups = form == DEPTHWISE ? pick(2, 40) : form <= UNEVEN ? pick(2, 6) : 1;
-	c->w[1] = form == DEPTHWISE ? 1 : form <= UNEVEN ? pick(1, 12) : pick(1, pick(0, 3) ? 30 : 150);
+	c->w[1] = form == DEPTHWISE ? 1 :
+		  form <= UNEVEN ? pick(1, 12) : pick(1, pick(0, 3) ? 30 : 150);
 	c->w[0] = c->groups * (form == DEPTHWISE ? 1 : form == GROUPED ? c->w[1] :
 			       form == UNEVEN	 ? pick(1, 12) :
 						   pick(1, 60));
@@ -138,8 +139,9 @@ static void add_conv(struct onnx_build *b, const struct conv *c, bool quantised)
 	add_zero(b, "wz", w_type, c->w[0]);
 	if (quantised)
 		add_quantisation(b, c->w[0], c->w[1] * c->w[2] * c->w[3], bias);
-	conv_attributes(quantised ? ob_node(b, "QLinearConv", bias ?
-					    "x xs xz w ws wz ys yz bias" : "x xs xz w ws wz ys yz", "y") :
+	conv_attributes(quantised ? ob_node(b, "QLinearConv",
+					    bias ? "x xs xz w ws wz ys yz bias" :
+						   "x xs xz w ws wz ys yz", "y") :
 				    ob_node(b, "ConvInteger", "x w xz wz", "y"), c);
 }
 

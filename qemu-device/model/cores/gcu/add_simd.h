@@ -16,8 +16,8 @@ struct SIMD(position) {
 };
 
 SIMD_TARGET static inline __attribute__((always_inline))
-void SIMD(add_block)(const struct gcu_batch *b, struct SIMD(position) at, const unsigned int kernels,
-		     const unsigned int vectors)
+void SIMD(add_block)(const struct gcu_batch *b, struct SIMD(position) at,
+		     const unsigned int kernels, const unsigned int vectors)
 {
 	int32_t *acc = b->acc + (size_t)at.k * b->acc_pitch + at.w;
 	VECTOR sum[KERNELS][VECTORS];
@@ -34,7 +34,8 @@ void SIMD(add_block)(const struct gcu_batch *b, struct SIMD(position) at, const 
 		for (uint32_t s = 0; s < b->taps; s++) {
 			const int32_t *x = (const int32_t *)b->op[n].row + b->tap[s] + at.w;
 
-			for (uint32_t c = 0; c < b->channels; c += CHANNELS, x += b->pitch, w += b->kernels)
+			for (uint32_t c = 0; c < b->channels;
+			     c += CHANNELS, x += b->pitch, w += b->kernels)
 				UNROLL
 				for (unsigned int i = 0; i < kernels; i++)
 					UNROLL

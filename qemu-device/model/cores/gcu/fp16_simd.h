@@ -4,9 +4,9 @@
  * SIMD_TARGET, LANES, the vectors FLOATS and INTS with LANES elements, MASK of their lanes and
  * DOUBLES with half as many elements, and their operations.
  *
- * The accumulator's new value is the sum of two numbers, rounded to minus infinity to 24 bits, which
- * is what the host's arithmetic gives in this rounding; but a sum below 2^X is zero or -2^X.  These
- * sums, other than 0, and exponents that differ by more than 63 are left to gcu_fp_add().
+ * The accumulator's new value is the sum of two numbers, rounded to minus infinity to 24 bits,
+ * which is what the host's arithmetic gives in this rounding; but a sum below 2^X is zero or -2^X.
+ * These sums, other than 0, and exponents that differ by more than 63 are left to gcu_fp_add().
  */
 
 #define HALF			(LANES / 2)
@@ -49,7 +49,8 @@ void SIMD(max_exponents)(const struct SIMD(tap) *t, uint8_t *funcs, const struct
 					_mm256_set1_epi32((int)*w)));
 			else
 				func = _mm_max_epu8(func, _mm_add_epi8(
-					_mm_loadu_si128((const __m128i *)x), _mm_set1_epi32((int)*w)));
+					_mm_loadu_si128((const __m128i *)x),
+					_mm_set1_epi32((int)*w)));
 		}
 	if (kind.columns == WIDE_COLUMNS)
 		_mm256_storeu_si256((__m256i *)funcs, wide);
@@ -67,10 +68,10 @@ SIMD_TARGET static inline MASK SIMD(in_reach)(const struct SIMD(tap) *t, uint32_
 	return GREATER(e, func);
 }
 
-/* The sum of up to 8 channels of columns @j.., which fits in 32 bits; @unit is 2^(50 - 4 * func). */
+/* The sum of up to 8 channels of columns @j.., which fits 32 bits; @unit is 2^(50 - 4 * func). */
 SIMD_TARGET static inline __attribute__((always_inline))
-INTS SIMD(sum_channels)(const struct SIMD(tap) *t, uint32_t first, uint32_t j, INTS func, FLOATS unit,
-			const struct SIMD(kind) kind)
+INTS SIMD(sum_channels)(const struct SIMD(tap) *t, uint32_t first, uint32_t j, INTS func,
+			FLOATS unit, const struct SIMD(kind) kind)
 {
 	const float *x = t->x + first * t->x_step + j, *w = t->w + first;
 	INTS sum = SPLAT(0);

@@ -161,7 +161,8 @@ static enum gcu_outcome begin_op4(struct gcu *g)
 static enum gcu_outcome deadlock(struct gcu *g, struct gcu_run *run)
 {
 	const struct gcu_state *s = g->s;
-	uint64_t need = ((uint64_t)s->need_h * g->group.count + s->need_cg) * g->layer.r + s->need_r;
+	uint64_t need = ((uint64_t)s->need_h * g->group.count + s->need_cg) * g->layer.r +
+			s->need_r;
 	uint64_t own = ((uint64_t)s->h * g->group.count + s->cg) * g->layer.r + s->r;
 
 	return gcu_fail(run, CNNACC_STATUS_DEADLOCK, CNNACC_GCU_E_DEADLOCK,

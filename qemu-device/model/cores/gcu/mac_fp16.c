@@ -76,7 +76,7 @@ uint32_t gcu_fp_add(uint32_t old, int64_t f, uint32_t func)
 
 /* ---- a tap ---- */
 
-/** struct tap - factors of one kernel and some columns; a channel of a row is x_step behind another. */
+/** struct tap - factors of one kernel and some columns; channels of a row are x_step apart. */
 struct tap {
 	const float *x, *y;
 	const uint8_t *x_exponent;

@@ -9,8 +9,8 @@
 #define NARROW_MAX	(2 * NARROW_COLUMNS)
 
 SIMD_TARGET static inline __attribute__((always_inline))
-void SIMD(narrow_block)(const struct gcu_batch *b, struct SIMD(position) at, const unsigned int columns,
-			const unsigned int vectors)
+void SIMD(narrow_block)(const struct gcu_batch *b, struct SIMD(position) at,
+			const unsigned int columns, const unsigned int vectors)
 {
 	const VECTOR index = MULTIPLY(LANE_NUMBERS, SPLAT((int32_t)b->acc_pitch));
 	VECTOR sum[NARROW_COLUMNS][VECTORS], weights[VECTORS];
@@ -28,7 +28,8 @@ void SIMD(narrow_block)(const struct gcu_batch *b, struct SIMD(position) at, con
 		for (uint32_t s = 0; s < b->taps; s++) {
 			const int32_t *x = (const int32_t *)b->op[n].row + b->tap[s] + at.w;
 
-			for (uint32_t c = 0; c < b->channels; c += CHANNELS, x += b->pitch, w += b->kernels) {
+			for (uint32_t c = 0; c < b->channels;
+			     c += CHANNELS, x += b->pitch, w += b->kernels) {
 				UNROLL
 				for (unsigned int v = 0; v < vectors; v++)
 					weights[v] = LOAD(w + v * LANES);
@@ -36,7 +37,8 @@ void SIMD(narrow_block)(const struct gcu_batch *b, struct SIMD(position) at, con
 				for (unsigned int j = 0; j < columns; j++)
 					UNROLL
 					for (unsigned int v = 0; v < vectors; v++)
-						sum[j][v] = MADD(sum[j][v], SPLAT(x[j]), weights[v]);
+						sum[j][v] = MADD(sum[j][v], SPLAT(x[j]),
+								 weights[v]);
 			}
 		}
 	}
@@ -78,11 +80,12 @@ SIMD_TARGET static void SIMD(narrow)(const struct gcu_batch *b, struct gcu_tile 
 
 		for (uint32_t w = 0; w < b->columns; w += NARROW_COLUMNS) {
 			uint32_t columns = gcu_least(NARROW_COLUMNS, b->columns - w);
+			struct SIMD(position) at = { k, w };
 
 			if (two)
-				SIMD(narrow_columns)(b, (struct SIMD(position)){ k, w }, columns, VECTORS);
+				SIMD(narrow_columns)(b, at, columns, VECTORS);
 			else
-				SIMD(narrow_columns)(b, (struct SIMD(position)){ k, w }, columns, 1);
+				SIMD(narrow_columns)(b, at, columns, 1);
 		}
 		k += two ? VECTORS * LANES : LANES;
 	}

@@ -482,5 +482,6 @@ void gcu_factors(const struct gcu *g, const struct gcu_op *op, struct gcu_factor
 	}
 	factors->row_exponent = row + (size_t)g->columns.pitch * g->atomic_c * sizeof(float);
 	factors->weight = kernels + first * sizeof(float);
-	factors->weight_exponent = (const uint32_t *)kernels + g->layer.r * g->layer.s * tap + first;
+	factors->weight_exponent =
+		(const uint32_t *)kernels + g->layer.r * g->layer.s * tap + first;
 }

@@ -30,7 +30,8 @@ enum gcu_outcome gcu_pause(struct gcu *g, struct gcu_run *run)
 	all = (uint64_t)GCU_SETUP + b.cycles;
 	cycles = least(all, left);
 	while (s->pos < cycles) {
-		uint64_t at = s->time + s->pos, part = least(cycles - s->pos, (uint64_t)run->budget);
+		uint64_t at = s->time + s->pos;
+		uint64_t part = least(cycles - s->pos, (uint64_t)run->budget);
 
 		if (at > RUN_AHEAD_CYCLES && cm_port_must_wait(run->port, at - RUN_AHEAD_CYCLES))
 			return GCU_WAIT;

@@ -123,9 +123,9 @@ static void find_bound(struct gcu *g)
 /* ---- bounds of FP16 ---- */
 
 /*
- * Exponents of an accumulator and of a tap differ by 63 at most, if no accumulator reaches 2^(37 + 4 *
- * func), and none other than 0 is below 2^(4 * func - 90).  What is not 0 after a tap is at least
- * its unit, 2^(4 * func - 50).
+ * Exponents of an accumulator and of a tap differ by 63 at most, if no accumulator reaches
+ * 2^(37 + 4 * func), and none other than 0 is below 2^(4 * func - 90).  What is not 0 after a tap
+ * is at least its unit, 2^(4 * func - 50).
  */
 #define FUNC_RANGE	10
 

@@ -31,8 +31,10 @@ void SIMD(saturate_block)(const struct gcu_batch *b, uint32_t k, uint32_t w,
 		for (uint32_t s = 0; s < b->taps; s++) {
 			const int32_t *x = (const int32_t *)b->op[n].row + b->tap[s] + w;
 
-			for (uint32_t c = 0; c < b->channels; c += 2, x += b->pitch, y += b->kernels) {
-				const VECTOR x_high = SRAI16(LOAD(x), 8), x_low = AND(LOAD(x), bytes);
+			for (uint32_t c = 0; c < b->channels;
+			     c += 2, x += b->pitch, y += b->kernels) {
+				const VECTOR x_high = SRAI16(LOAD(x), 8);
+				const VECTOR x_low = AND(LOAD(x), bytes);
 
 				UNROLL
 				for (unsigned int i = 0; i < kernels; i++) {

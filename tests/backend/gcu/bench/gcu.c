@@ -87,8 +87,8 @@ struct area {
 };
 
 /*
- * What the array needs in the order in which it needs it first: channel group by channel group, rows
- * 0 and 1 for the first output row, then a new row for each.
+ * What the array needs in the order in which it needs it first: channel group by channel group,
+ * rows 0 and 1 for the first output row, then a new row for each.
  */
 static uint32_t need_at(const struct layer *l, uint32_t n)
 {
@@ -314,7 +314,8 @@ static bool set_data(struct layer *l, const char *name)
 		uint32_t format, flags, out, esz;
 		bool full;
 	} kinds[] = {
-		{ "INT8", CNNACC_GCU_INT8, CNNACC_GCU_UNSIGNED_IFMAP, CNNACC_GCU_OUT_INT32, 1, true },
+		{ "INT8", CNNACC_GCU_INT8, CNNACC_GCU_UNSIGNED_IFMAP, CNNACC_GCU_OUT_INT32, 1,
+		  true },
 		{ "INT16", CNNACC_GCU_INT16, 0, CNNACC_GCU_OUT_INT32, 2, false },
 		{ "INT16-full", CNNACC_GCU_INT16, 0, CNNACC_GCU_OUT_INT32, 2, true },
 		{ "FP16", CNNACC_GCU_FP16, 0, CNNACC_GCU_OUT_FP32, 2, false },

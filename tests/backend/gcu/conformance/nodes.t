@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""ONNX's cases of convolutions and matrix products on core gcu: those of floats in FP16, each output
-within what cnnrun computes from the core's arithmetic, those of integers exactly."""
+"""ONNX's cases of convolutions and matrix products on core gcu: those of floats in FP16, each
+output within what cnnrun computes from the core's arithmetic, those of integers exactly."""
 import os
 import sys
 

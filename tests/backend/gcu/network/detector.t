@@ -3,7 +3,7 @@
 """A detector of the shape of Ultraface slim on core gcu in FP16: the detections are those of FP32,
 boxes within 1 pixel, scores within 0.01. Its weights are made, so what it detects means nothing.
 
-detector.t MODEL.onnx PICTURE.npy: of a file of that shape, and its input of 1 x 3 x 240 x 320 floats."""
+detector.t MODEL.onnx PICTURE.npy: of a file of that shape, with 1 x 3 x 240 x 320 floats."""
 import os
 import subprocess
 import sys

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Published networks on core gcu in FP16 against the same in FP32: the text detector's boxes, what text
-direction says, the logits of ResNet-50.
+"""Published networks on core gcu in FP16 against the same in FP32: the text detector's boxes, what
+text direction says, the logits of ResNet-50.
 
 fp16-networks.t [COUNT]: so many inputs of ResNet-50, of 2 in check; 100 take minutes."""
 import os

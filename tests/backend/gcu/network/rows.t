@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Of every layer of ResNet-50 and of the text detector, the scheme that replaces rows on gcu reads no
-# more than FIFO with its best threshold, tables included.
+# Of every layer of ResNet-50 and of the text detector, the scheme that replaces rows on gcu reads
+# no more than FIFO with its best threshold, tables included.
 . "$(dirname "$0")/../../../lib/tap.sh"
 
 # rows NAME LAYERS: of at least so many.

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""cnnrun --compare where float16 ends: core gcu gives 65504 for what is beyond, and reads infinities
-and NaNs as numbers. Every such element is counted as saturated, and none passes."""
+"""cnnrun --compare where float16 ends: core gcu gives 65504 for what is beyond, and reads
+infinities and NaNs as numbers. Every such element is counted as saturated, and none passes."""
 import os
 import re
 import subprocess
@@ -57,8 +57,8 @@ def check(result, what, x, wanted, saturated, weights=(1,), dtype=np.float32, re
     result.ok(got == list(wanted), f'{what}: what the core gives', f'{got}, not {wanted}\n{said}')
     code, said = cnnrun('--compare')
     if saturated:
-        right = re.search(f' {saturated} of {x.shape[3]} elements are beyond the bound, {saturated} '
-                          "of them saturated: beyond float16's range\n", said) and \
+        right = re.search(f' {saturated} of {x.shape[3]} elements are beyond the bound, '
+                          f"{saturated} of them saturated: beyond float16's range\n", said) and \
             re.search(r' SATURATED$', said, re.M) and f', {saturated} elements saturated' in said
     else:
         right = 'none beyond the bound' in said
