@@ -55,8 +55,8 @@ struct cm_host_ops {
 	void *(*dma_map)(void *opaque, uint64_t addr, size_t *len, bool write);
 	void (*dma_unmap)(void *opaque, void *ptr, size_t len, bool write);
 	/*
-	 * Send a message on MSI-X @vector; set the level wires, bit n for wire n, which carries what
-	 * vector n does.  Locked calls only.
+	 * Send a message on MSI-X @vector; set the level wires, bit n for wire n, which carries
+	 * what vector n does.  Locked calls only.
 	 */
 	void (*irq_message)(void *opaque, unsigned int vector);
 	void (*irq_wires)(void *opaque, uint32_t wires);

@@ -70,7 +70,7 @@ planted()
 }
 
 good_tree
-for rule in spdx licences function_length includes marks; do
+for rule in spdx licences function_length columns includes marks; do
 	tap_silent "$rule: a good tree" "rule_$rule"
 done
 
@@ -92,6 +92,8 @@ planted licences examples/b.c GPL-2.0-only
 planted licences tests/b.c GPL-2.0-only
 planted function_length runtime/b.c MIT "$(function_of 61)"
 planted function_length runtime/b.h MIT "$(function_of 61 | sed '1{s/$/ {/;n;d}')"
+planted columns qemu-device/model/b.c 'GPL-2.0-or-later OR MIT' "$(printf '\t%093d' 0)"
+planted columns uapi/b.h MIT "$(printf '%0101d' 0)"
 planted includes driver/b.c GPL-2.0-only '#include "../runtime/a.h"'
 planted includes driver/b.c GPL-2.0-only '#include "../qemu-device/model/device.h"'
 planted includes driver/b.c GPL-2.0-only '#include "../tests/a.h"'

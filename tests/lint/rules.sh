@@ -56,6 +56,17 @@ rule_function_length()
 		}'
 }
 
+# At most 100 columns, in the rooms that keep to it.
+rule_columns()
+{
+	local file
+
+	files 'qemu-device/model/*.[ch]' 'uapi/*.h' | while read -r file; do
+		expand "$file" | awk -v file="$file" \
+			'length > 100 { print file ":" NR ": " length " columns" }'
+	done
+}
+
 # Who may include whom: rooms meet in uapi/ only; for the golden models see below.
 rule_includes()
 {

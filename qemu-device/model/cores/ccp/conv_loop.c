@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
 /*
  * Execute the iterations of a loop over channels at once.  That is possible where the loop's EXECs
- * extend a run of the batch: such an EXEC never stalls, so that each iteration changes registers, time
- * and counters by the same increments.
+ * extend a run of the batch: such an EXEC never stalls, so that each iteration changes registers,
+ * time and counters by the same increments.
  */
 #include <string.h>
 
