@@ -13,14 +13,19 @@ struct imc_setup {
 	uint32_t in_column, in_row, result_column, result_row;
 };
 
-/* Strides of [H][W][cin] and [Ho][Wo][cout]. */
-static inline struct imc_setup imc_compact(struct imc_setup p)
+/** struct imc_shape - fields of SETUP but for the strides. */
+struct imc_shape {
+	uint32_t n, format, w, h, cin, cout, full;
+};
+
+/* With the strides of [H][W][cin] and [Ho][Wo][cout]. */
+static inline struct imc_setup imc_compact(struct imc_shape s)
 {
-	p.in_column = p.cin;
-	p.in_row = p.w * p.cin;
-	p.result_column = p.cout;
-	p.result_row = (p.w - p.n + 1) * p.cout;
-	return p;
+	return (struct imc_setup){
+		.n = s.n, .format = s.format, .w = s.w, .h = s.h, .cin = s.cin, .cout = s.cout,
+		.full = s.full, .in_column = s.cin, .in_row = s.w * s.cin,
+		.result_column = s.cout, .result_row = (s.w - s.n + 1) * s.cout,
+	};
 }
 
 static inline void sa_setup(struct sasm *a, const struct imc_setup *p)

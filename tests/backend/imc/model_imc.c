@@ -315,7 +315,8 @@ static void test_steps_clocks(void **state)
 static void test_addresses(void **state)
 {
 	const struct imc_setup large = { 3, CNNACC_IMC_INT8, 512, 512, 1, 1, 0, 1, 512, 1, 510 };
-	struct imc_setup deep = { 11, CNNACC_IMC_INT8, 11, 11, 64, 34, 0 };
+	struct imc_setup deep = imc_compact((struct imc_shape){ 11, 0, 11, 11, 64, 34, 0 });
+	struct imc_setup fits = imc_compact((struct imc_shape){ 11, 0, 11, 11, 64, 33, 0 });
 	struct imc_setup wide = plane_a;
 	struct imc_fixture *f = *state;
 
@@ -323,12 +324,9 @@ static void test_addresses(void **state)
 	CONV(f, &large, C(ADDR), 5, CNNACC_IMC_CONV_UNIT1);
 	CONV(f, &large, C(ADDR), 0, 0, 1);
 	CONV(f, &large, C(ADDR), 1, CNNACC_IMC_CONV_INPUT1, 1, 0xffffffff);
-	deep = imc_compact(deep);
 	CONV(f, &deep, C(ADDR), 2, 0);
 	CONV(f, &deep, C(ADDR), 3, CNNACC_IMC_CONV_WEIGHT1, 0, 0, 0xfffffffc);
-	deep.cout = 33;
-	deep = imc_compact(deep);
-	CONV(f, &deep, 0, 0, 0);
+	CONV(f, &fits, 0, 0, 0);
 	/* Ends, exactly: 144 components, 135 weights, 120 results. */
 	CONV(f, &plane_a, 0, 0, 0, 0x40000 - 144, 0x40000 - 135, 0x80000 - 480);
 	CONV(f, &plane_a, C(ADDR), 0, 0, 0x40000 - 143, 0x40000 - 135, 0x80000 - 480);
@@ -468,8 +466,8 @@ static void expect_place(struct imc_fixture *f, const uint32_t want[7])
 /* Group, pass, input row, CSU, kernel row, j and w. */
 static void test_places(void **state)
 {
-	const struct imc_setup partial = imc_compact((struct imc_setup){ 3, 0, 5, 5, 70, 65, 0 });
-	const struct imc_setup full = imc_compact((struct imc_setup){ 3, 0, 5, 5, 70, 22, 1 });
+	const struct imc_setup partial = imc_compact((struct imc_shape){ 3, 0, 5, 5, 70, 65, 0 });
+	const struct imc_setup full = imc_compact((struct imc_shape){ 3, 0, 5, 5, 70, 22, 1 });
 	struct imc_fixture *f = *state;
 
 	step_to(f, &partial, 1);

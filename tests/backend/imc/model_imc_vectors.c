@@ -14,7 +14,7 @@
 struct vector {
 	char name;
 	const char *cores;
-	struct imc_setup p;
+	struct imc_shape shape;
 	uint64_t duration, counters[COUNTERS];	/* CLOCKS to PARTIAL_STORES */
 	uint64_t peak, mac_slots, mac_useful, read_bytes, write_bytes;
 	uint32_t first, last, crc;
@@ -96,7 +96,7 @@ static void put_weights(struct imc_fixture *f, const struct imc_setup *p)
 			}
 }
 
-static uint32_t results(const struct imc_setup *p)
+static uint32_t results(const struct imc_shape *p)
 {
 	return (p->w - p->n + 1) * (p->h - p->n + 1) * p->cout;
 }
@@ -124,7 +124,7 @@ static void check_counters(struct imc_fixture *f, const struct vector *v)
 
 static void check_results(struct imc_fixture *f, const struct vector *v)
 {
-	uint32_t bytes = 4 * results(&v->p);
+	uint32_t bytes = 4 * results(&v->shape);
 
 	memset(f->data + UNIT, 0x55, bytes);
 	if_save(f, CNNACC_IMC_UNIT0, UNIT, bytes);
@@ -136,15 +136,15 @@ static void check_results(struct imc_fixture *f, const struct vector *v)
 /* The memory unit before a plane, which must not matter. */
 static void spoil_unit(struct imc_fixture *f, const struct vector *v)
 {
-	memset(f->data + UNIT, 0xff, 4 * results(&v->p));
-	if_load(f, CNNACC_IMC_UNIT0, UNIT, 4 * results(&v->p));
+	memset(f->data + UNIT, 0xff, 4 * results(&v->shape));
+	if_load(f, CNNACC_IMC_UNIT0, UNIT, 4 * results(&v->shape));
 }
 
 static void check_plane(const struct vector *v)
 {
 	const struct cm_config config = { 0 };
 	struct imc_fixture *f = if_new(v->cores, &config);
-	struct imc_setup p = imc_compact(v->p);
+	struct imc_setup p = imc_compact(v->shape);
 	struct sasm a = { .n = 0 };
 
 	put_input(f, &p);
@@ -170,7 +170,7 @@ static void check_plane_in_steps(const struct vector *v)
 	uint64_t clocks = v->counters[0] + v->counters[1];
 	const struct cm_config config = { 0 };
 	struct imc_fixture *f = if_new(v->cores, &config);
-	struct imc_setup p = imc_compact(v->p);
+	struct imc_setup p = imc_compact(v->shape);
 	struct sasm a = { .n = 0 };
 
 	put_input(f, &p);
@@ -284,7 +284,7 @@ static void step_clocks(struct imc_fixture *f, const struct imc_setup *p, uint32
 
 static void check_trace(struct imc_fixture *f, const struct trace *t)
 {
-	struct imc_setup p = imc_compact((struct imc_setup){ t->n, FP32, t->w, t->n, 1, 1, 0 });
+	struct imc_setup p = imc_compact((struct imc_shape){ t->n, FP32, t->w, t->n, 1, 1, 0 });
 	uint32_t out = 0;
 	float weight = 1;
 
@@ -310,7 +310,7 @@ static void test_signals(void **state)
 
 struct stalls {
 	const char *cores;
-	struct imc_setup p;
+	struct imc_shape shape;
 	uint32_t stalls, clocks, duration;
 	uint32_t first[17];		/* stalled clocks in ascending order, ended by 0 */
 };
@@ -326,7 +326,7 @@ static const struct stalls stalls[] = {
 /* Steps one clock at a time and counts those that are stalled. */
 static void check_stalled_clocks(struct imc_fixture *f, const struct stalls *t)
 {
-	struct imc_setup p = imc_compact(t->p);
+	struct imc_setup p = imc_compact(t->shape);
 	uint32_t next = 0, count = 0;
 
 	for (uint32_t clock = 1; clock <= t->clocks + t->stalls; clock++) {
@@ -353,7 +353,7 @@ static void test_stalls(void **state)
 	for (size_t i = 0; i < ELEMENTS(stalls); i++) {
 		const struct stalls *t = &stalls[i];
 		struct imc_fixture *f = if_new(t->cores, &config);
-		struct imc_setup p = imc_compact(t->p);
+		struct imc_setup p = imc_compact(t->shape);
 		struct sasm a = { .n = 0 };
 
 		sa_setup(&a, &p);
@@ -372,7 +372,7 @@ static void test_stalls(void **state)
 /* STEPs without VALID: elements are loaded all the same. */
 static void check_pause(struct imc_fixture *f, uint32_t pause, uint32_t count, uint32_t sig)
 {
-	struct imc_setup p = imc_compact(stalls[0].p);
+	struct imc_setup p = imc_compact(stalls[0].shape);
 	struct sasm a = { .n = 0 };
 
 	sa_setup(&a, &p);
@@ -454,7 +454,7 @@ static void test_saturation(void **state)
 
 	for (size_t i = 0; i < ELEMENTS(sums); i++) {
 		const struct sum *t = &sums[i];
-		struct imc_setup p = imc_compact((struct imc_setup){
+		struct imc_setup p = imc_compact((struct imc_shape){
 			t->n, t->format, t->w, t->h, 1, 1, 0 });
 
 		for (uint32_t j = 0; j < 4; j++) {
@@ -492,7 +492,7 @@ static void test_products(void **state)
 	struct imc_fixture *f = *state;
 
 	for (size_t i = 0; i < ELEMENTS(products); i++) {
-		struct imc_setup p = imc_compact((struct imc_setup){
+		struct imc_setup p = imc_compact((struct imc_shape){
 			1, FP32, 1, 1, products[i].count, 1, 0 });
 
 		memcpy(f->data + INPUT, products[i].x, sizeof(products[i].x));
@@ -504,7 +504,7 @@ static void test_products(void **state)
 /* 65 channels: with CIN_MAX 64 the last one is a pass of its own. */
 static uint32_t sum_of_65(struct imc_fixture *f)
 {
-	struct imc_setup p = imc_compact((struct imc_setup){ 1, FP32, 1, 1, 65, 1, 0 });
+	struct imc_setup p = imc_compact((struct imc_shape){ 1, FP32, 1, 1, 65, 1, 0 });
 
 	for (uint32_t c = 0; c < 65; c++) {
 		if_put(f, INPUT + 4 * c, !c ? BIG : c < 64 ? ONE : BIG | SIGN);
@@ -539,7 +539,7 @@ static void test_rows(void **state)
 	for (uint32_t i = 0; i < 9; i++)
 		if_put(f, WEIGHT + 4 * i, ONE);
 	for (uint32_t full = 0; full < 2; full++) {
-		struct imc_setup p = imc_compact((struct imc_setup){ 3, FP32, 3, 3, 1, 1, full });
+		struct imc_setup p = imc_compact((struct imc_shape){ 3, FP32, 3, 3, 1, 1, full });
 
 		assert_int_equal(run_both(f, &p, 0, 0), 0x40800000);
 	}
@@ -550,7 +550,7 @@ static void test_rows(void **state)
 static void check_clocks_of_224(struct imc_fixture *f, uint32_t full, uint32_t clocks,
 				uint32_t rows, uint32_t elements)
 {
-	struct imc_setup p = imc_compact((struct imc_setup){ 3, INT8, 224, 224, 1, 1, full });
+	struct imc_setup p = imc_compact((struct imc_shape){ 3, INT8, 224, 224, 1, 1, full });
 	struct sasm a = { .n = 0 };
 
 	sa_setup(&a, &p);
@@ -575,7 +575,7 @@ static void test_program(void **state)
 		0x00000031, 0x00060008, 0x00050003, 0x00050003, 0x00000018, 0x0000001e,
 	};
 	struct imc_fixture *f = *state;
-	struct imc_setup p = imc_compact(vectors[0].p);
+	struct imc_setup p = imc_compact(vectors[0].shape);
 	struct sasm a = { .n = 0 };
 
 	sa_setup(&a, &p);
