@@ -142,7 +142,7 @@ static void unpack_element(const struct batch *b, const uint8_t *from, uint32_t 
 	}
 }
 
-/* The elements of input row @row that @at needs; zeros for columns that are computed for nothing. */
+/* The elements of input row @row that @at needs; zeros for columns that nobody wants. */
 static void unpack_row(const struct batch *b, const struct place *at, uint32_t row,
 		       uint32_t columns, uint32_t *to)
 {

@@ -10,7 +10,7 @@
 #define STROBE	CNNACC_IMC_SIG_STROBE
 #define SIGNALS	(VALID | SEL | RD_EN | WR_EN | STROBE)
 #define CLOCK_NS	50	/* estimated host time of a clock, without its products */
-#define PRODUCTS_PER_NS	1
+#define PRODUCTS_PER_NS	3
 
 /** struct clock - what all CSUs do in a clock with valid = 1. */
 struct clock {
