@@ -121,6 +121,15 @@ TABLE(qlinear_sums) = {
 	INT("axis", sums.axis, 1, NO_LIMITS), INT("group", sums.group, 1, NO_LIMITS),
 	TEXT("why", sums.why), END
 };
+#define PRODUCT \
+	FLAG("input_sums", product.input_sums, 0), \
+	INT("shift_out", product.shift_out, -1, LIMITS(-1, 31))
+
+TABLE(conv_sums) = {
+	WINDOW, GROUP, PRODUCT,
+	INT("pad_value", product.pad_value, 0, LIMITS(INT8_MIN, UINT8_MAX)), END
+};
+TABLE(matmul_sums) = { PRODUCT, END };
 TABLE(dynamic_levels) = { FLAG("symmetric", levels.symmetric, 0), END };
 
 #define AXES(member)	INTS("axes", member, CNN_MAX_RANK, NO_LIMITS)

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "hwpe.h"
-#include "qproduct.h"
 
 #define MAX_FIELD	65535	/* counts and strides are 16-bit fields */
 #define MAX_GROUPS	1023	/* K_count */
@@ -65,7 +64,7 @@ static bool hwpec_is_for(const struct cnn_graph *g, const struct cnn_node *n)
 
 	(void)g;
 	return op == CNN_OP_CONV_INTEGER || op == CNN_OP_MATMUL_INTEGER ||
-	       op == CNN_OP_QLINEAR_SUMS || hwpec_is_unsplit(n);
+	       op == CNN_OP_QLINEAR_SUMS || cnn_is_unsplit(n);
 }
 
 static bool hwpec_match_node(struct cnn_backend *base, struct cnn_unit *unit, char *reason)

@@ -13,6 +13,7 @@
 
 #include <cnnacc_hwpe.h>
 
+#include "backend/qproduct.h"
 #include "backend/sequencer.h"
 #include "packed_format.h"
 
@@ -98,8 +99,6 @@ struct hwpec_core {
 	struct hwpec_node *nodes;	/* by node index */
 };
 
-/* True for a quantised operator that legalize.c has not split. */
-bool hwpec_is_unsplit(const struct cnn_node *n);
 /* Describes a graph node as a convolution; false with the reason if it cannot run on hwpe. */
 bool hwpec_match(const struct hwpec_core *core, int node, struct hwpec_conv *v, char *reason);
 
@@ -114,6 +113,24 @@ static inline int64_t hwpec_block_outputs(const struct hwpec_conv *v, int64_t bl
 {
 	return cnn_min(v->block_groups, v->groups - block * v->block_groups) * v->co;
 }
+
+/*
+ * legalize.c: rewrites the graph for this core. A quantised product with constant parameters becomes
+ * sums and a QLinearSums. Where a shift gives the same results, there is no QLinearSums: parameter
+ * shift_out is the shift, input 4 what each channel adds before.
+ */
+int hwpec_legalize(struct cnn_graph *g, int place, struct cnn_err *err);
+
+/* requant_shift.c: sets the shift that gives bit-identical results, or -1 and why there is none. */
+void hwpec_find_shift(struct cnn_qproduct *p);
+/* Weights of channel k are then multiplied by 2 to the power of this. */
+int hwpec_shift_up(const struct cnn_qproduct *p, int64_t k);
+/* Initial value of the sums of channel k. */
+int32_t hwpec_shift_start(const struct cnn_qproduct *p, int64_t k);
+/* int8 results that the core could write become uint8, if only products read them. */
+int hwpec_shift_types(struct cnn_graph *g, int place, struct cnn_err *err);
+/* The products that read what this one makes, if that lets the core requantise it. */
+int hwpec_companions(const struct cnn_graph *g, int node, int *nodes);
 
 /* Packs the weights of groups of 16 outputs of a block, from the first on, for kernel memory. */
 void hwpec_pack(const struct hwpec_node *n, int64_t block, int64_t first, int64_t count,

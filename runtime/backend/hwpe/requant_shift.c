@@ -26,7 +26,6 @@
 
 #include "ops/quant.h"
 #include "hwpe.h"
-#include "qproduct.h"
 
 #define E_MIN (-7)
 #define E_MAX 16
@@ -38,13 +37,13 @@ struct weights {
 	int64_t sum; /* of absolute values */
 };
 
-static struct weights get_weights(const struct hwpec_product *p, int64_t k)
+static struct weights get_weights(const struct cnn_qproduct *p, int64_t k)
 {
 	struct weights w = { 0 };
 	int bits = 1 << E_MAX;
 
 	for (int64_t tap = 0; tap < p->taps; tap++) {
-		int v = hwpec_product_weight(p, k, tap);
+		int v = cnn_qproduct_weight(p, k, tap);
 
 		bits |= v;
 		w.sum += abs(v);
@@ -56,11 +55,11 @@ static struct weights get_weights(const struct hwpec_product *p, int64_t k)
 }
 
 /* Exponent e of channel k; false if its scale is not a power of 2, or too far from 1. */
-static bool get_exponent(const struct hwpec_product *p, int64_t k, int *e)
+static bool get_exponent(const struct cnn_qproduct *p, int64_t k, int *e)
 {
 	int exponent;
 
-	if (frexpf(hwpec_product_scale(p, k), &exponent) != 0.5f)
+	if (frexpf(cnn_qproduct_scale(p, k), &exponent) != 0.5f)
 		return false;
 	*e = 1 - exponent;
 	return *e >= E_MIN && *e <= E_MAX;
@@ -83,21 +82,21 @@ static int64_t shift_by(int64_t v, int up)
 	return up < 0 ? v >> -up : v * ((int64_t)1 << up);
 }
 
-static int32_t result_zero(const struct hwpec_product *p)
+static int32_t result_zero(const struct cnn_qproduct *p)
 {
-	const struct cnn_tensor *zero = hwpec_product_input(p, p->form.y_scale + 1);
+	const struct cnn_tensor *zero = cnn_qproduct_input(p, p->form.y_scale + 1);
 
 	return cnn_zero_point(zero, 0) + (zero->dtype == CNN_INT8 ? 128 : 0);
 }
 
-static int64_t start_of(const struct hwpec_product *p, int64_t k, int shift, int e)
+static int64_t start_of(const struct cnn_qproduct *p, int64_t k, int shift, int e)
 {
-	return shift_by(hwpec_product_term(p, k) + half(e), shift - e) +
+	return shift_by(cnn_qproduct_term(p, k) + half(e), shift - e) +
 	       shift_by(result_zero(p), shift);
 }
 
 __attribute__((format(printf, 2, 3)))
-static bool no(struct hwpec_product *p, const char *fmt, ...)
+static bool no(struct cnn_qproduct *p, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -107,20 +106,20 @@ static bool no(struct hwpec_product *p, const char *fmt, ...)
 	return false;
 }
 
-static bool check_scales(struct hwpec_product *p)
+static bool check_scales(struct cnn_qproduct *p)
 {
 	int e;
 
 	for (int64_t k = 0; k < p->channels; k++)
 		if (!get_exponent(p, k, &e))
 			return no(p, "the scale of channel %lld is %g, no power of 2 from 2^-%d to "
-				  "2^%d", (long long)k, (double)hwpec_product_scale(p, k), E_MAX,
+				  "2^%d", (long long)k, (double)cnn_qproduct_scale(p, k), E_MAX,
 				  -E_MIN);
 	return true;
 }
 
 /* The least shift that makes all weights integers; -1: a sum can be a tie. */
-static int least_shift(struct hwpec_product *p)
+static int least_shift(struct cnn_qproduct *p)
 {
 	int shift = 0, e = 0;
 
@@ -128,7 +127,7 @@ static int least_shift(struct hwpec_product *p)
 		struct weights w = get_weights(p, k);
 
 		get_exponent(p, k, &e);
-		if (has_tie(&w, hwpec_product_term(p, k), e)) {
+		if (has_tie(&w, cnn_qproduct_term(p, k), e)) {
 			no(p, "a sum of channel %lld can be a half, which the core rounds up",
 			   (long long)k);
 			return -1;
@@ -139,11 +138,11 @@ static int least_shift(struct hwpec_product *p)
 }
 
 /* True if the weights are int8 and no sum of core or operator leaves int32. */
-static bool check_fit(struct hwpec_product *p, int shift)
+static bool check_fit(struct cnn_qproduct *p, int shift)
 {
 	for (int64_t k = 0; k < p->channels; k++) {
 		struct weights w = get_weights(p, k);
-		int64_t b = hwpec_product_term(p, k), start;
+		int64_t b = cnn_qproduct_term(p, k), start;
 		int e = 0, up;
 
 		get_exponent(p, k, &e);
@@ -159,7 +158,7 @@ static bool check_fit(struct hwpec_product *p, int shift)
 	return true;
 }
 
-void hwpec_product_find_shift(struct hwpec_product *p)
+void hwpec_find_shift(struct cnn_qproduct *p)
 {
 	int shift;
 
@@ -175,7 +174,7 @@ void hwpec_product_find_shift(struct hwpec_product *p)
 	}
 }
 
-int hwpec_shift_up(const struct hwpec_product *p, int64_t k)
+int hwpec_shift_up(const struct cnn_qproduct *p, int64_t k)
 {
 	int e = 0;
 
@@ -183,7 +182,7 @@ int hwpec_shift_up(const struct hwpec_product *p, int64_t k)
 	return p->shift - e;
 }
 
-int32_t hwpec_shift_start(const struct hwpec_product *p, int64_t k)
+int32_t hwpec_shift_start(const struct cnn_qproduct *p, int64_t k)
 {
 	return (int32_t)start_of(p, k, p->shift, p->shift - hwpec_shift_up(p, k));
 }
@@ -238,7 +237,7 @@ int hwpec_companions(const struct cnn_graph *g, int node, int *nodes)
 	const struct cnn_node *n = &g->nodes[node];
 	const struct cnn_value *y = n->n_out && n->out[0] >= 0 ? &g->values[n->out[0]] : NULL;
 
-	if (!hwpec_is_unsplit(n) || !y || y->n_consumers > CNN_COMPANIONS_MAX ||
+	if (!cnn_is_unsplit(n) || !y || y->n_consumers > CNN_COMPANIONS_MAX ||
 	    !can_turn(g, n->out[0]))
 		return 0;
 	memcpy(nodes, y->consumers, sizeof(*nodes) * (size_t)y->n_consumers);
@@ -261,13 +260,13 @@ int hwpec_shift_types(struct cnn_graph *g, int place, struct cnn_err *err)
 	int ret = CNN_OK;
 
 	for (int i = 0; i < g->n_nodes && !ret; i++) {
-		struct hwpec_product p = { .g = g, .node = i, .err = err };
+		struct cnn_qproduct p = { .g = g, .node = i, .err = err };
 
 		if (!cnn_can_share_place(g->nodes[i].place, place) ||
 		    !g->nodes[i].n_out || g->nodes[i].out[0] < 0 ||
-		    !can_turn(g, g->nodes[i].out[0]) || !hwpec_product_get(&p))
+		    !can_turn(g, g->nodes[i].out[0]) || !cnn_qproduct_get(&p))
 			continue;
-		hwpec_product_find_shift(&p);
+		hwpec_find_shift(&p);
 		if (p.shift >= 0)
 			ret = turn_type(g, &g->nodes[i], p.form.y_scale + 1, err);
 	}

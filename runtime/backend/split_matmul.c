@@ -155,7 +155,7 @@ static int split(struct matrices *m)
 	return ret ? ret : join(m, y);
 }
 
-int hwpec_split_matmul(struct cnn_graph *g, int place, struct cnn_err *err)
+int cnn_split_matmul(struct cnn_graph *g, int place, struct cnn_err *err)
 {
 	int ret = CNN_OK;
 

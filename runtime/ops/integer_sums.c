@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * ConvInteger and MatMulInteger with what core hwpe does besides. shift_out is what it does with
- * its sums (ReLUWrite): min(max(sum, 0) >> shift_out, 255), where input 4 is what each channel adds
- * to its sums before. pad_value is what pads x, in its type.
+ * ConvInteger and MatMulInteger with what cores do besides. shift_out requantises the sums:
+ * min(max(sum, 0) >> shift_out, 255), where input 4 is what each channel adds to its sums before.
+ * pad_value is what pads x, in its type.
  */
 #include <stdlib.h>
 
-#include "ops/quant.h"
+#include "quant.h"
 
 static int infer_shift_out(struct cnn_call *c, int64_t channels)
 {
