@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Core imc: planes of stride 1, of bytes or FP32 (Documentation/hardware/imc.rst).
+ *
+ * A node becomes a convolution of maps whose channels touch, [n][H][W][C] in and [n][H][W][K] out,
+ * in the arena as in the core's banks. Strides and dilations are in the strides of its planes, so
+ * that one copy of an input serves all planes that read it. The results are the sums, int32 or
+ * FP32; what else a node does with them is the CPU's (legalize.c).
+ */
+#ifndef IMCC_IMC_H
+#define IMCC_IMC_H
+
+#include <cnnacc_imc.h>
+
+#include "backend/sequencer.h"
+
+#define IMCC_BANKS		2	/* of each kind */
+#define IMCC_RESULT_BYTES	4
+#define IMCC_PLANES_MAX		256	/* of a tile, for each part of its channels */
+
+/* What the discovery table says of a core. */
+struct imcc_hw {
+	int64_t cin_max, csus, n_max;
+	bool full, fp32;
+	int64_t input, weight, unit;	/* bytes of a bank */
+	int64_t port;			/* bytes of an element in a clock */
+	int64_t cin_limit, cout_limit;	/* of a plane */
+	int64_t commands;		/* of a program */
+	uint64_t cycles_max;
+	char bad[CNN_REASON_LEN];	/* why this core gets no nodes; "": it is supported */
+};
+
+/*
+ * One axis. Result o and tap k meet at input o * stride + k * dilation - pad. With o = classes * q +
+ * a and k = phases * m + b that is step * (q + m) + a * stride + b * dilation - pad: for each class
+ * a and phase b a convolution of stride 1 over every step-th input.
+ */
+struct imcc_axis {
+	int64_t in, out, kernel, stride, dilation, pad;
+	int64_t classes, phases, step;
+};
+
+/* Elements from one output channel, input channel, row and column of the kernel to the next. */
+struct imcc_weights {
+	const void *data;
+	int64_t k, c, y, x;
+};
+
+/* What is computed: the node as a convolution. Filled by match. */
+struct imcc_conv {
+	int in, out;			/* values */
+	struct cnn_layout ifm, ofm;	/* in the arena */
+	int64_t ofm_bytes;
+	bool product;			/* a matrix product: rows of the left matrix are columns */
+	int64_t batch, groups, ci, co;	/* ci, co: channels of one group */
+	struct imcc_axis y, x;
+	struct imcc_weights weights;
+	uint32_t format;		/* enum cnnacc_imc_format */
+	int64_t size;			/* bytes of a component */
+	uint8_t pad_byte;		/* what surrounds the map */
+	/* Blocks of groups, each with a dense kernel that has zeros between groups. */
+	int64_t block_groups, blocks;
+};
+
+/* How it is computed. Filled by plan. */
+struct imcc_plan {
+	int64_t pixel, row, image;	/* bytes of a pixel, a row and a map in the arena */
+	int64_t k, c;			/* output and input channels of a part */
+	int64_t h, w;			/* rows and columns of a tile of the result */
+	bool keep_weights;		/* the tiles change first, not the output channels */
+};
+
+struct imcc_node {
+	bool planned;		/* to be lowered */
+	struct imcc_conv conv;
+	struct imcc_plan plan;
+};
+
+struct imcc_core {
+	struct cnn_backend base;
+	struct imcc_hw hw;
+	struct imcc_node *nodes;	/* by node index */
+};
+
+/* The taps of one phase of both axes: a kernel of n x n, zeros where an axis has fewer. */
+struct imcc_phase {
+	int64_t y, x, n;
+};
+
+/* A plane as SETUP has it. */
+struct imcc_plane {
+	int64_t n, w, h, cin, cout, size;
+	bool full;
+};
+
+/* What a plane costs, without the cycles of its commands. */
+struct imcc_cycles {
+	uint64_t start, clocks, stalls;
+};
+
+/* ---- planes.c ---------------------------------------------------------------------------- */
+
+/* Sets classes, phases and step. */
+void imcc_set_axis(struct imcc_axis *a);
+/* Phases of both axes that have taps, and number @i of them, in the order of their sums. */
+int64_t imcc_phases(const struct imcc_conv *v);
+struct imcc_phase imcc_phase(const struct imcc_conv *v, int64_t i);
+/* Sum of n * n of the phases before number @i. */
+int64_t imcc_taps_before(const struct imcc_conv *v, int64_t i);
+/* Results of @out that are of class @a. */
+int64_t imcc_class_size(const struct imcc_axis *axis, int64_t a, int64_t out);
+/* Inputs along an axis that @out results read, zero taps included. */
+int64_t imcc_reach(const struct imcc_conv *v, const struct imcc_axis *axis, int64_t out);
+struct imcc_cycles imcc_plane_cycles(const struct imcc_hw *hw, const struct imcc_plane *p);
+static inline uint64_t imcc_total(const struct imcc_cycles *c)
+{
+	return c->start + c->clocks + c->stalls;
+}
+
+/* Takes full reuse if that is faster. */
+void imcc_choose_mode(const struct imcc_hw *hw, struct imcc_plane *p);
+
+/* Channels of a block. */
+static inline int64_t imcc_block_groups(const struct imcc_conv *v, int64_t block)
+{
+	return cnn_min(v->block_groups, v->groups - block * v->block_groups);
+}
+
+/* ---- match.c, legalize.c ----------------------------------------------------------------- */
+
+/* Describes a graph node as a convolution; false with the reason if it cannot run on imc. */
+bool imcc_match(const struct imcc_core *core, int node, struct imcc_conv *v, char *reason);
+/* Is it made for such nodes? */
+bool imcc_is_for(const struct cnn_graph *g, const struct cnn_node *n);
+/*
+ * Rewrites the graph for this core: quantised products become sums and a QLinearSums; of float
+ * ones the bias, what else is added and the activation become an Add each.
+ */
+int imcc_legalize(struct cnn_graph *g, int place, struct cnn_err *err);
+
+/* ---- plan.c, emit.c, pack.c -------------------------------------------------------------- */
+
+/* Finds the plan that costs least; false with the reason if there is none. */
+bool imcc_find_plan(struct imcc_core *core, struct imcc_node *n, const char *op, char *reason);
+/* Most commands and cycles of a tile. */
+int64_t imcc_tile_commands(const struct imcc_node *n);
+uint64_t imcc_tile_cycles(const struct imcc_hw *hw, const struct imcc_node *n);
+int64_t imcc_tiles(const struct imcc_node *n);
+/* Cycles of the node's programs, to compare plans; 0: no memory. */
+uint64_t imcc_cycles(struct imcc_core *core, struct imcc_node *n);
+int imcc_emit(struct imcc_core *core, int node);
+
+/* A part of the weights: output channels of a block from k0, input channels from c0, a phase. */
+struct imcc_part {
+	int64_t block, k0, k, c0, c;
+	struct imcc_phase phase;
+};
+
+/* Writes [k][n][n][c] weights. */
+void imcc_pack(const struct imcc_conv *v, const struct imcc_part *p, void *to);
+
+#endif

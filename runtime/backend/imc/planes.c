@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+/* The planes of a convolution, and what one costs (Documentation/hardware/imc.rst). */
+#include "imc.h"
+
+static int64_t gcd(int64_t a, int64_t b)
+{
+	return b ? gcd(b, a % b) : a;
+}
+
+void imcc_set_axis(struct imcc_axis *a)
+{
+	int64_t common;
+
+	if (a->kernel == 1)
+		a->dilation = 1;
+	if (a->out == 1)
+		a->stride = 1;
+	common = gcd(a->stride, a->dilation);
+	a->classes = a->dilation / common;
+	a->phases = a->stride / common;
+	a->step = a->classes * a->stride;
+}
+
+static int64_t phases_of(const struct imcc_axis *a)
+{
+	return cnn_min(a->phases, a->kernel);
+}
+
+int64_t imcc_phases(const struct imcc_conv *v)
+{
+	return phases_of(&v->y) * phases_of(&v->x);
+}
+
+struct imcc_phase imcc_phase(const struct imcc_conv *v, int64_t i)
+{
+	struct imcc_phase p = { .y = i / phases_of(&v->x), .x = i % phases_of(&v->x) };
+
+	p.n = cnn_max(cnn_div_up(v->y.kernel - p.y, v->y.phases),
+		      cnn_div_up(v->x.kernel - p.x, v->x.phases));
+	return p;
+}
+
+int64_t imcc_taps_before(const struct imcc_conv *v, int64_t i)
+{
+	int64_t taps = 0;
+
+	while (i-- > 0) {
+		struct imcc_phase p = imcc_phase(v, i);
+
+		taps += p.n * p.n;
+	}
+	return taps;
+}
+
+int64_t imcc_class_size(const struct imcc_axis *axis, int64_t a, int64_t out)
+{
+	return a < out ? cnn_div_up(out - a, axis->classes) : 0;
+}
+
+int64_t imcc_reach(const struct imcc_conv *v, const struct imcc_axis *axis, int64_t out)
+{
+	int64_t most = 0;
+
+	for (int64_t i = 0; i < imcc_phases(v); i++) {
+		struct imcc_phase p = imcc_phase(v, i);
+		int64_t b = axis == &v->y ? p.y : p.x;
+
+		for (int64_t a = 0; a < cnn_min(axis->classes, out); a++) {
+			int64_t last = imcc_class_size(axis, a, out) - 1 + p.n - 1;
+
+			most = cnn_max(most, axis->step * last + a * axis->stride +
+						     b * axis->dilation + 1);
+		}
+	}
+	return most;
+}
+
+static uint64_t stalls_before(uint64_t load, int64_t clocks)
+{
+	return load > (uint64_t)clocks ? load - (uint64_t)clocks : 0;
+}
+
+/* Stalls before the elements of a row pass that follows another one. */
+static uint64_t stalls_of_row(const struct imcc_plane *p, uint64_t load)
+{
+	int64_t wo = p->w - p->n + 1, most = cnn_min(p->n, wo);
+	uint64_t stalls = (uint64_t)(p->w - 2 * (most - 1)) * stalls_before(load, most);
+
+	for (int64_t u = 1; u < most; u++)
+		stalls += 2 * stalls_before(load, u);
+	return stalls;
+}
+
+/* Clocks in which the element port loads an element of pass @pass. */
+static uint64_t load_clocks(const struct imcc_hw *hw, const struct imcc_plane *p, int64_t pass)
+{
+	int64_t c = cnn_min(hw->cin_max, p->cin - pass * hw->cin_max);
+
+	return (uint64_t)cnn_div_up(c * p->size, hw->port);
+}
+
+struct imcc_cycles imcc_plane_cycles(const struct imcc_hw *hw, const struct imcc_plane *p)
+{
+	int64_t passes = cnn_div_up(p->cin, hw->cin_max);
+	int64_t groups = cnn_div_up(p->cout, p->full ? hw->csus / p->n : hw->csus);
+	uint64_t rows = (uint64_t)(groups * (p->full ? p->h : (p->h - p->n + 1) * p->n));
+	uint64_t first = load_clocks(hw, p, 0);
+	uint64_t stalls = (uint64_t)(passes - 1) * stalls_of_row(p, first) +
+			  stalls_of_row(p, load_clocks(hw, p, passes - 1));
+
+	return (struct imcc_cycles){
+		.start = 4 + first,
+		.clocks = rows * (uint64_t)(passes * p->n * (p->w - p->n + 1)),
+		.stalls = rows * stalls - (first - 1),
+	};
+}
+
+void imcc_choose_mode(const struct imcc_hw *hw, struct imcc_plane *p)
+{
+	struct imcc_cycles partial, full;
+
+	p->full = false;
+	if (!hw->full || p->n == 1 || p->n > hw->csus)
+		return;
+	partial = imcc_plane_cycles(hw, p);
+	p->full = true;
+	full = imcc_plane_cycles(hw, p);
+	p->full = imcc_total(&full) <= imcc_total(&partial);
+}
