@@ -41,21 +41,6 @@ uint32_t imc_bad_align(const struct imc_state *s, const uint32_t conv[IMC_CONV_W
 	return (operands | conv[3]) % 4 ? CNNACC_IMC_BAD_ALIGN : 0;
 }
 
-uint32_t imc_input(const uint32_t *conv)
-{
-	return conv[0] & CNNACC_IMC_CONV_INPUT1 ? CNNACC_IMC_INPUT1 : CNNACC_IMC_INPUT0;
-}
-
-uint32_t imc_weight(const uint32_t *conv)
-{
-	return conv[0] & CNNACC_IMC_CONV_WEIGHT1 ? CNNACC_IMC_WEIGHT1 : CNNACC_IMC_WEIGHT0;
-}
-
-uint32_t imc_unit(const uint32_t *conv)
-{
-	return conv[0] & CNNACC_IMC_CONV_UNIT1 ? CNNACC_IMC_UNIT1 : CNNACC_IMC_UNIT0;
-}
-
 /* No product or sum exceeds 64 bits: counts are below 2^16, strides below 2^32. */
 uint32_t imc_bad_memory(const struct imc *h, const uint32_t conv[IMC_CONV_WORDS])
 {

@@ -31,6 +31,21 @@ void imc_decode_setup(const uint32_t setup[IMC_SETUP_WORDS], struct imc_plane *p
 	p->result_row = (uint64_t)setup[5] * 4;
 }
 
+uint32_t imc_input(const uint32_t *conv)
+{
+	return conv[0] & CNNACC_IMC_CONV_INPUT1 ? CNNACC_IMC_INPUT1 : CNNACC_IMC_INPUT0;
+}
+
+uint32_t imc_weight(const uint32_t *conv)
+{
+	return conv[0] & CNNACC_IMC_CONV_WEIGHT1 ? CNNACC_IMC_WEIGHT1 : CNNACC_IMC_WEIGHT0;
+}
+
+uint32_t imc_unit(const uint32_t *conv)
+{
+	return conv[0] & CNNACC_IMC_CONV_UNIT1 ? CNNACC_IMC_UNIT1 : CNNACC_IMC_UNIT0;
+}
+
 void imc_plane(const struct imc *h, struct imc_plane *p)
 {
 	const uint32_t *conv = h->s->conv;

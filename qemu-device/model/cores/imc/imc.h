@@ -135,6 +135,10 @@ static inline uint32_t imc_ceil(uint32_t a, uint32_t b)
 }
 
 /* geometry.c */
+/* Local memories that CONV names. */
+uint32_t imc_input(const uint32_t *conv);
+uint32_t imc_weight(const uint32_t *conv);
+uint32_t imc_unit(const uint32_t *conv);
 /* The fields of SETUP alone. */
 void imc_decode_setup(const uint32_t setup[IMC_SETUP_WORDS], struct imc_plane *p);
 void imc_plane(const struct imc *h, struct imc_plane *p);
@@ -159,10 +163,6 @@ uint32_t imc_bad_setup(const struct imc_build *build, const uint32_t setup[IMC_S
 uint32_t imc_bad_align(const struct imc_state *s, const uint32_t conv[IMC_CONV_WORDS]);
 /* The first local memory that is too small for the plane, or CNNACC_IMC_MEMORIES. */
 uint32_t imc_bad_memory(const struct imc *h, const uint32_t conv[IMC_CONV_WORDS]);
-/* Local memories that CONV names. */
-uint32_t imc_input(const uint32_t *conv);
-uint32_t imc_weight(const uint32_t *conv);
-uint32_t imc_unit(const uint32_t *conv);
 /* Could a save have written this state? Else a name and a value of what is impossible. */
 bool imc_state_possible(const struct imc *h, const char **field, uint64_t *value);
 
