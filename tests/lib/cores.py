@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The cores, for tests that name none: tests/backend/NAME/facts.json says what is in each.
 
-elements        what it computes with: "float", "integer" or "any"
+elements        what it computes with: "float", "integer", "both", or "any": float16, too
 macs_a_cycle    the most MACs of a cycle
 build           the core with parameters, as in the property cores
 info            what cnnctl info prints of that build
