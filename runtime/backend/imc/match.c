@@ -6,7 +6,7 @@
 #include "imc.h"
 
 #define BYTES_MAX	(CNN_ARENA_MAX / 4)	/* of one value in the arena */
-#define SIZE_MAX_16	65535			/* of W, H and column strides */
+#define STEP_MAX	CNNACC_IMC_BANK_MAX	/* two inputs that are further apart fit no bank */
 
 static bool is_integer(const struct cnn_node *n)
 {
@@ -260,8 +260,8 @@ bool imcc_match(const struct imcc_core *core, int node, struct imcc_conv *v, cha
 	cut_blocks(hw, v);
 	return check_limit(n, "taps of a phase", most_taps(v), hw->n_max, reason) &&
 	       check_limit(n, "planes", planes_of(v), IMCC_PLANES_MAX, reason) &&
-	       check_limit(n, "columns", cnn_max(v->x.in, v->x.out), SIZE_MAX_16, reason) &&
-	       check_limit(n, "rows", cnn_max(v->y.in, v->y.out), SIZE_MAX_16, reason) &&
+	       check_limit(n, "inputs from tap to tap", cnn_max(v->y.step, v->x.step), STEP_MAX,
+			   reason) &&
 	       check_limit(n, "bytes of results", v->ofm_bytes, BYTES_MAX, reason) &&
 	       (v->format == CNNACC_IMC_FP32 || check_sums(v, n, reason));
 }

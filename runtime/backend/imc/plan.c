@@ -2,7 +2,7 @@
 /* How a convolution is cut: parts of its channels, tiles of its results, and their order. */
 #include "imc.h"
 
-#define MAX_FIELD	65535	/* of a column stride */
+#define MAX_FIELD	65535	/* sizes of a plane and column strides */
 #define HALVINGS	3	/* tiles of a half, a quarter, an eighth of the rows are tried */
 
 struct search {
@@ -31,8 +31,12 @@ static struct limit find_broken(const struct imcc_hw *hw, const struct imcc_node
 	const struct imcc_plan *p = &n->plan;
 	int64_t h = imcc_reach(v, &v->y, p->h), w = imcc_reach(v, &v->x, p->w);
 	int64_t taps = most_taps(v) * most_taps(v);
+	int64_t rows = imcc_class_size(&v->y, 0, p->h) + most_taps(v) - 1;
+	int64_t columns = imcc_class_size(&v->x, 0, p->w) + most_taps(v) - 1;
 	const struct limit all[] = {
 		{ "bytes of weights", p->k * taps * p->c * v->size, hw->weight },
+		{ "rows of a plane", rows, MAX_FIELD },
+		{ "columns of a plane", columns, MAX_FIELD },
 		{ "column stride", v->x.step * p->c, MAX_FIELD },
 		{ "result column stride", v->x.classes * p->k, MAX_FIELD },
 		{ "bytes of a tile's input", h * w * p->c * v->size, hw->input },

@@ -188,8 +188,10 @@ static const struct layer layers[] = {
 	  11, 1, { 5, 5 }, 1, 1, 1 },
 	{ "weights of 1 output and 64 input channels do not fit the 1024 bytes of a weight bank",
 	  "sim:cores=imc:weight=1024", -1, 64, 6, 6, 1, { 5, 5 }, 1, 1, 1 },
-	{ "columns 65536, limit of imc 65535", "sim:cores=imc", -1, 1, 1, 65536, 1, { 1, 1 }, 1, 1,
-	  1 },
+	{ "n 2, partial reuse, 2 tiles", "sim:cores=imc:full-reuse=off:unit=4194304", 0, 1, 2, 65536,
+	  1, { 2, 2 }, 1, 1, 1 },
+	{ "inputs from tap to tap 4200450, limit of imc 4194304", "sim:cores=imc", -1, 1, 1, 4101,
+	  1, { 1, 2 }, 2049, 2050, 1 },
 };
 
 static void check_layer(const struct layer *l)
