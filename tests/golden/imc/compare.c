@@ -5,10 +5,10 @@
 
 static const char *const device_cores[] = {
 	"imc:job-cycles-max=9223372036854775807",
-	"imc:port=16",
-	"imc:port=8",
-	"imc:port=32",
-	"imc:cin-max=32",
+	"imc:port=16:job-cycles-max=9223372036854775807",
+	"imc:port=8:job-cycles-max=9223372036854775807",
+	"imc:port=32:job-cycles-max=2147483648",
+	"imc:cin-max=32:job-cycles-max=2147483648",
 	"imc:cin-max=3:csus=5:n-max=4:full-reuse=off:fp32=off:input=1024:weight=1024:unit=1024:"
 	"port=1:program=4096",
 	("imc:cin-max=1:csus=1:input=8192:weight=65536:unit=4096:port=2+"

@@ -2,8 +2,6 @@
 /* The data path: the ALU, adder 1, the selector and the FIFO of a CSU, and the memory unit. */
 #include "state.h"
 
-#include <math.h>
-
 #include "../fp32.h"
 
 /* --------------------------------------------------------------- arithmetic */
@@ -18,9 +16,11 @@ static uint32_t saturated(struct golden_imc *imc, int64_t value)
 
 static uint32_t rounded(struct golden_imc *imc, float value)
 {
-	imc->coverage.subnormals += fpclassify(value) == FP_SUBNORMAL;
-	if (!isnan(value))
-		return fp32_to_bits(value);
+	uint32_t bits = fp32_to_bits(value);
+
+	imc->coverage.subnormals += !(bits & 0x7f800000) && (bits & 0x007fffff);
+	if (value == value)
+		return bits;
 	imc->coverage.nans++;
 	return CNNACC_FP32_NAN;
 }
