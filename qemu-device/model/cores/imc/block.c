@@ -48,6 +48,12 @@ static bool is_float(const struct imc_plane *p)
 	return p->format == CNNACC_IMC_FP32;
 }
 
+/* Are integers packed as bytes? */
+static bool has_bytes(const struct imc *h, const struct imc_plane *p)
+{
+	return h->bytes && !is_float(p);
+}
+
 static struct batch batch_of(const struct imc *h, const struct imc_plane *p)
 {
 	uint64_t index = h->s->blocks / blocks_of_batch(p);
@@ -58,7 +64,7 @@ static struct batch batch_of(const struct imc *h, const struct imc_plane *p)
 	};
 
 	b.channels = imc_channels(p, b.pass);
-	b.words = is_float(p) ? b.channels : imc_ceil(b.channels, 2);
+	b.words = is_float(p) ? b.channels : imc_ceil(b.channels, has_bytes(h, p) ? 4 : 2);
 	b.kernels = imc_least(IMC_KERNELS, p->cout - b.kernel);
 	b.lanes = imc_ceil(b.kernels, IMC_LANES) * IMC_LANES;
 	return b;
@@ -113,16 +119,40 @@ static void pack_kernel(const struct batch *b, const uint8_t *from, uint32_t *to
 			      signed_word(from, word, b->channels);
 }
 
+static void pack_bytes(struct imc *h, const struct batch *b, const uint8_t *from)
+{
+	const struct imc_plane *p = b->plane;
+	const struct imc_pack pack = {
+		.from = from, .kernel = (size_t)p->n * p->n * p->cin, .tap = p->cin, .n = p->n,
+		.channels = b->channels, .words = b->words, .kernels = b->kernels,
+		.lanes = b->lanes, .is_signed = p->format == CNNACC_IMC_INT8,
+		.to = h->weights, .start = h->start,
+	};
+
+	h->bytes->pack(&pack);
+}
+
+static void pack_words(struct imc *h, const struct batch *b, const uint8_t *from)
+{
+	const struct imc_plane *p = b->plane;
+	size_t size = (size_t)p->n * p->n * p->cin * p->esz;
+
+	if (b->kernels < b->lanes)
+		memset(h->weights, 0, (size_t)p->n * p->n * b->words * b->lanes * 4);
+	for (uint32_t lane = 0; lane < b->kernels; lane++)
+		pack_kernel(b, from + lane * size, h->weights + lane);
+}
+
 static void pack_weights(struct imc *h, const struct batch *b)
 {
 	const struct imc_plane *p = b->plane;
 	size_t size = (size_t)p->n * p->n * p->cin * p->esz;
 	const uint8_t *from = p->weight + b->kernel * size + (size_t)b->pass * p->cin_max * p->esz;
 
-	if (b->kernels < b->lanes)
-		memset(h->weights, 0, (size_t)p->n * p->n * b->words * b->lanes * 4);
-	for (uint32_t lane = 0; lane < b->kernels; lane++)
-		pack_kernel(b, from + lane * size, h->weights + lane);
+	if (has_bytes(h, p))
+		pack_bytes(h, b, from);
+	else
+		pack_words(h, b, from);
 	h->packed = true;
 }
 
@@ -151,8 +181,19 @@ static void unpack_row(const struct batch *b, const struct place *at, uint32_t r
 	const uint8_t *from = p->in + row * p->in_row + at->column * p->in_column +
 			      (size_t)b->pass * p->cin_max * p->esz;
 
-	for (uint32_t i = 0; i < elements; i++, from += p->in_column, to += b->words)
-		unpack_element(b, from, to);
+	if (has_bytes(b->h, p)) {
+		const struct imc_unpack unpack = {
+			.from = from, .column = p->in_column, .elements = elements,
+			.channels = b->channels, .words = b->words,
+			.is_signed = p->format == CNNACC_IMC_INT8, .to = to,
+		};
+
+		b->h->bytes->unpack(&unpack);
+		to += (size_t)elements * b->words;
+	} else {
+		for (uint32_t i = 0; i < elements; i++, from += p->in_column, to += b->words)
+			unpack_element(b, from, to);
+	}
 	memset(to, 0, (size_t)(columns - at->columns) * b->words * 4);
 }
 
@@ -184,6 +225,16 @@ static void store_cells(const struct batch *b, const struct place *at, const uin
 
 /* ---- blocks ---- */
 
+static void compute_tile(const struct batch *b, const struct imc_tile *tile)
+{
+	if (is_float(b->plane))
+		b->h->simd->floats(tile);
+	else if (b->h->bytes)
+		b->h->bytes->rows(tile);
+	else
+		b->h->simd->integers(tile);
+}
+
 static void compute_block(const struct batch *b, struct place at)
 {
 	uint32_t elements[IMC_ELEMENTS * CNNACC_IMC_CIN_MAX_MAX];
@@ -191,7 +242,8 @@ static void compute_block(const struct batch *b, struct place at)
 	const struct imc_plane *p = b->plane;
 	bool add = b->pass || p->accumulate;
 	struct imc_tile tile = {
-		.elements = elements, .weights = b->h->weights, .n = p->n, .words = b->words,
+		.elements = elements, .weights = b->h->weights, .start = b->h->start, .n = p->n,
+		.words = b->words,
 		.columns = imc_ceil(at.columns, IMC_STEP) * IMC_STEP, .lanes = b->lanes,
 		.cells = cells,
 	};
@@ -201,8 +253,9 @@ static void compute_block(const struct batch *b, struct place at)
 	for (uint32_t r = 0; r < p->n; r++) {
 		unpack_row(b, &at, at.row + r, tile.columns, elements);
 		tile.add = r || add;
-		(is_float(p) ? b->h->simd->floats : b->h->simd->integers)(&tile);
+		compute_tile(b, &tile);
 		tile.weights += (size_t)p->n * b->words * b->lanes;
+		tile.start += b->lanes;
 	}
 	store_cells(b, &at, cells);
 }
@@ -223,11 +276,18 @@ static uint64_t products(const struct batch *b)
 	return (uint64_t)b->plane->n * b->plane->n * b->channels * b->lanes;
 }
 
+static uint32_t product_ps(const struct batch *b)
+{
+	if (has_bytes(b->h, b->plane))
+		return b->h->bytes->ps;
+	return is_float(b->plane) ? b->h->simd->float_ps : b->h->simd->integer_ps;
+}
+
 static int64_t block_ns(const struct batch *b)
 {
-	uint32_t ps = is_float(b->plane) ? b->h->simd->float_ps : b->h->simd->integer_ps;
+	uint64_t all = products(b) * imc_least(IMC_COLUMNS, b->plane->wo);
 
-	return BLOCK_NS + (int64_t)(products(b) * imc_least(IMC_COLUMNS, b->plane->wo) * ps / 1000);
+	return BLOCK_NS + (int64_t)(all * product_ps(b) / 1000);
 }
 
 /* Compute as many blocks with the same weights as the budget allows. */

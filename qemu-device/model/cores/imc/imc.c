@@ -84,6 +84,7 @@ static void *create(const uint32_t *param, const struct cm_core_resources *resou
 		return NULL;
 	h->resources = *resources;
 	h->simd = imc_simd(resources->simd);
+	h->bytes = resources->simd == CM_SIMD_AVX512 ? imc_vnni() : NULL;
 	configure(h, param);
 	/* Not zeroed, so that memory that no plane needs is not resident. */
 	h->weights = aligned_alloc(CM_CORE_ALIGN, IMC_PACKED * sizeof(*h->weights));

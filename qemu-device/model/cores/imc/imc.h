@@ -81,17 +81,47 @@ struct imc_plane {
 /**
  * struct imc_tile - a kernel row's row results of some columns and output channels.
  *
- * A word has two integer components of 16 bits, or one FP32.
+ * A word has four integer components of 8 bits, for the kernels of struct imc_bytes, or two of 16
+ * bits, or one FP32.
  */
 struct imc_tile {
 	const uint32_t *elements;	/* [column][word] */
 	const uint32_t *weights;	/* [s][word][lane] */
+	const uint32_t *start;		/* [lane]: what a row result starts with; of bytes */
 	uint32_t n;
 	uint32_t words;			/* of an element in this pass */
 	uint32_t columns;		/* a multiple of IMC_STEP */
 	uint32_t lanes;			/* a multiple of IMC_LANES */
 	bool add;			/* to the cells; else replace them */
 	uint32_t *cells;		/* [column][lane] */
+};
+
+/** struct imc_pack - weights of some output channels, to be packed as bytes. */
+struct imc_pack {
+	const uint8_t *from;
+	size_t kernel, tap;		/* bytes to the next output channel, to the next weight */
+	uint32_t n, channels, words;
+	uint32_t kernels, lanes;
+	bool is_signed;			/* the elements */
+	uint32_t *to, *start;		/* as in struct imc_tile; [r][lane] */
+};
+
+/** struct imc_unpack - elements of a row, to be unpacked as bytes. */
+struct imc_unpack {
+	const uint8_t *from;
+	size_t column;			/* bytes to the next element */
+	uint32_t elements, channels, words;
+	bool is_signed;
+	uint32_t *to;
+};
+
+/** struct imc_bytes - kernels for integers with four components in a word. */
+struct imc_bytes {
+	uint32_t ps;			/* estimated time of a multiply-accumulate */
+	void (*pack)(const struct imc_pack *pack);
+	void (*unpack)(const struct imc_unpack *unpack);
+	/* The row results and the column adder. */
+	void (*rows)(const struct imc_tile *tile);
 };
 
 /** struct imc_simd - kernels for one vector width; all give bit-identical results. */
@@ -108,10 +138,12 @@ struct imc {
 	struct cm_core_resources resources;
 	struct imc_build build;
 	const struct imc_simd *simd;
+	const struct imc_bytes *bytes;	/* NULL: simd has the integers, too */
 
 	/* Derived from the state, never saved. */
 	bool packed;			/* the weights of the current blocks are in @weights */
 	uint32_t *weights;
+	uint32_t start[CNNACC_IMC_N_MAX * IMC_KERNELS];
 };
 
 static inline struct imc *imc_of(const struct cm_seq *seq)
@@ -194,5 +226,8 @@ extern const struct cm_seq_ops imc_seq_ops;
 
 /* simd.c */
 const struct imc_simd *imc_simd(uint32_t simd);
+
+/* vnni.c: NULL if the host lacks it */
+const struct imc_bytes *imc_vnni(void);
 
 #endif
