@@ -76,7 +76,7 @@ const struct compare compare_core = {
 	.kind = &imc_bench,
 	.devices = device_cores,
 	.device_count = sizeof(device_cores) / sizeof(device_cores[0]),
-	.legal_jobs = 20000,
+	.legal_jobs = 12000,	/* with more than 20,000 planes */
 	.kinds = kind_name, .limit = GEN_IMC_LIMIT, .kind_of = kind_of,
 	.device_of = device_of, .legal = legal, .together = legal, .generate = generate,
 	.print_code = imc_print,

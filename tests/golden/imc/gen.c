@@ -449,7 +449,11 @@ static void finish(struct gen_imc *gen, uint64_t job_cycles_max)
 			(imc_chance(gen, 30) ? CNNACC_PACKET_EVENT_WAIT : 0);
 	if (!(packet->flags & CNNACC_PACKET_STATS))
 		packet->stats_va = prng_next(&gen->prng);
-	if (gen->kind == GEN_IMC_FAULT && imc_chance(gen, 85))
+	if (gen->kind == GEN_IMC_FAULT && imc_chance(gen, 20))
+		spoil_region(&gen->prng, gen->job,
+			     &(struct job_region){ gen->sink.va, gen->sink.length,
+						   CNNACC_PTE_WRITE });
+	else if (gen->kind == GEN_IMC_FAULT && imc_chance(gen, 85))
 		spoil_memory(&gen->prng, gen->job);
 	if (gen->kind == GEN_IMC_FAULT && imc_chance(gen, 3))
 		packet->root = IMAGE_HOLE;

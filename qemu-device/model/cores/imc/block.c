@@ -276,6 +276,13 @@ static uint64_t products(const struct batch *b)
 	return (uint64_t)b->plane->n * b->plane->n * b->channels * b->lanes;
 }
 
+static int64_t pack_ns(const struct batch *b)
+{
+	uint32_t ps = has_bytes(b->h, b->plane) ? b->h->bytes->pack_ps : PACK_PS;
+
+	return (int64_t)(products(b) * ps / 1000);
+}
+
 static uint32_t product_ps(const struct batch *b)
 {
 	if (has_bytes(b->h, b->plane))
@@ -323,7 +330,7 @@ bool imc_compute(struct imc *h, int64_t *budget)
 			return false;
 		if (!h->packed) {
 			pack_weights(h, &b);
-			*budget -= (int64_t)(products(&b) * PACK_PS / 1000);
+			*budget -= pack_ns(&b);
 		}
 		if (*budget > 0)
 			run_batch(h, &b, budget);

@@ -117,7 +117,7 @@ struct imc_unpack {
 
 /** struct imc_bytes - kernels for integers with four components in a word. */
 struct imc_bytes {
-	uint32_t ps;			/* estimated time of a multiply-accumulate */
+	uint32_t ps, pack_ps;		/* estimated time of a multiply-accumulate, of a weight */
 	void (*pack)(const struct imc_pack *pack);
 	void (*unpack)(const struct imc_unpack *unpack);
 	/* The row results and the column adder. */

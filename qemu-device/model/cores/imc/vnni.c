@@ -181,7 +181,7 @@ TARGET static void integers(const struct imc_tile *t)
 
 const struct imc_bytes *imc_vnni(void)
 {
-	static const struct imc_bytes vnni = { 3, pack, unpack, integers };
+	static const struct imc_bytes vnni = { 3, 40, pack, unpack, integers };
 
 	return __builtin_cpu_supports("avx512vnni") ? &vnni : NULL;
 }
