@@ -6,6 +6,7 @@
 
 #include "../crc.h"
 #include "../fp32.h"
+#include "../stream.h"
 #include "vectors_traces.h"
 
 #define COUNT(array)	(sizeof(array) / sizeof((array)[0]))
@@ -509,6 +510,14 @@ static void fill_refused(const struct vector *v, struct imc_script *script)
 	imc_script_conv(script, &r->conv);
 }
 
+/* Plane A, then a copy of no rows to input bank @index. */
+static void fill_no_rows(const struct vector *v, struct imc_script *script)
+{
+	imc_script_setup(script, &planes[0].setup);
+	imc_script_conv(script, &(struct imc_conv){ 0 });
+	stream_copy(&script->job->program, v->index, 0, 0, &(struct stream_rows){ 0, 0, 64, 0, 0 });
+}
+
 static bool check_nothing(const struct vector *v, struct job *job)
 {
 	(void)v;
@@ -561,6 +570,9 @@ static const struct vector vectors[] = {
 	REFUSED("weights too long", 11, BAD_PROGRAM, ADDR, CNNACC_IMC_WEIGHT0),
 	{ "weights that fit", 12, 0, 0, fill_refused, check_nothing, 0, 0, 0 },
 	BAD_SETUP("result address 2", 13, ALIGN),
+	{ "no rows to a claimed bank", 0, 0, 0, fill_no_rows, check_nothing,
+	  CNNACC_STATUS_BAD_PROGRAM, CNNACC_SEQ_E_CONFLICT, CNNACC_IMC_INPUT0 },
+	{ "no rows to a free bank", 1, 0, 0, fill_no_rows, check_nothing, 0, 0, 0 },
 };
 
 unsigned int imc_vector_count(void)
