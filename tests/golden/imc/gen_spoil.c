@@ -222,8 +222,9 @@ void gen_imc_spoil(struct gen_imc *gen, struct cnnacc_seq_command *c)
 		bad_command(gen, c);
 	else if (rows && gen_imc_due(gen, GEN_IMC_ROWS, 20))
 		bad_rows(gen, c);
-	else if ((op_of(c) == CNNACC_SEQ_COPY2D || is_exec(c, CNNACC_IMC_READ)) &&
-		 gen->kind == GEN_IMC_FAULT && imc_chance(gen, is_exec(c, CNNACC_IMC_READ) ? 10 : 2))
+	else if (gen->kind == GEN_IMC_FAULT &&
+		 ((op_of(c) == CNNACC_SEQ_COPY2D && imc_chance(gen, 2)) ||
+		  (is_exec(c, CNNACC_IMC_READ) && imc_chance(gen, 10))))
 		beyond(gen, c);
 	else if (exec)
 		spoil_exec(gen, c);

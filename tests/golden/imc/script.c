@@ -66,7 +66,9 @@ void imc_script_conv(struct imc_script *script, const struct imc_conv *c)
 
 void imc_script_step(struct imc_script *script, bool valid, uint32_t clocks)
 {
-	exec(script, (uint32_t[6]){ CNNACC_IMC_STEP | (valid ? CNNACC_IMC_STEP_VALID : 0), clocks });
+	uint32_t flags = valid ? CNNACC_IMC_STEP_VALID : 0;
+
+	exec(script, (uint32_t[6]){ CNNACC_IMC_STEP | flags, clocks });
 }
 
 void imc_script_read(struct imc_script *script, uint32_t offset)

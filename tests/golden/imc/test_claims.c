@@ -159,7 +159,8 @@ static bool test_element_stays(void)
 /* Claim 7 as it is written, its loop phase several times. */
 static bool test_claim7(void)
 {
-	static const uint32_t start[] = { WR, SEL | RD | WR, WR }, loop[] = { RD, SEL | RD | WR, WR };
+	static const uint32_t start[] = { WR, SEL | RD | WR, WR };
+	static const uint32_t loop[] = { RD, SEL | RD | WR, WR };
 	struct imc_setup setup = { 3, .w = 12, .h = 3, .cin = 1, .cout = 1 };
 	struct golden_imc *imc = begin(build(1, 64, 64), &setup);
 	bool bad = false;

@@ -95,8 +95,8 @@ static bool check_trace(const struct vector *v, struct job *job)
 	for (uint32_t n = 0; n < t->clocks; n++) {
 		const struct imc_trace_clock *c = &t->clock[n];
 		const uint32_t should[TRACE_READS] = {
-			c->element, c->weight, c->sig, c->p, c->head, c->out, c->fifo[0], c->fifo[1],
-			c->fifo[2], 0,
+			c->element, c->weight, c->sig, c->p, c->head, c->out, c->fifo[0],
+			c->fifo[1], c->fifo[2], 0,
 			t->n == 1 && n + 1 == t->clocks ? CNNACC_IMC_IDLE : CNNACC_IMC_STEPPING,
 		};
 

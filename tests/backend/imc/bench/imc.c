@@ -264,9 +264,10 @@ static void measure(struct cnnrt_device *dev, const struct layer *l, const struc
 		{ .va = OUT_VA, .size = d->out_bytes, .flags = CNNRT_MAP_WRITE, .out = d->out },
 	};
 	double start = now_ms(), ms;
-	struct cnnacc_stats stats = run(dev, &l->program, ranges, sizeof(ranges) / sizeof(ranges[0]));
+	struct cnnacc_stats stats;
 	uint32_t sum = 0;
 
+	stats = run(dev, &l->program, ranges, sizeof(ranges) / sizeof(ranges[0]));
 	ms = now_ms() - start;
 	for (size_t i = 0; i < d->out_bytes / 4; i++)
 		sum = sum * 31 + d->out[i];
@@ -292,7 +293,8 @@ int main(int argc, char **argv)
 	char line[16];
 
 	if (argc != 7 || !set_kind(&layer, argv[2])) {
-		fprintf(stderr, "usage: %s DEVICE INT8|INT8-full|FP32 CI ROWS COLUMNS CO\n", argv[0]);
+		fprintf(stderr, "usage: %s DEVICE INT8|INT8-full|FP32 CI ROWS COLUMNS CO\n",
+			argv[0]);
 		return 2;
 	}
 	layer.ci = (uint32_t)atoi(argv[3]);
