@@ -6,7 +6,7 @@
  */
 #include "imc.h"
 
-/* A tile of the result: rows y..y+h-1, columns x..x+w-1 of map n; channels k0..k0+k-1 of a block. */
+/* A tile: rows y..y+h-1, columns x..x+w-1 of result n; channels k0..k0+k-1 of a block. */
 struct tile {
 	int64_t block, n, y, x, h, w, k0, k;
 };
@@ -177,12 +177,12 @@ static int64_t weights_at(const struct imcc_node *n, const struct tile *t, const
 
 	before += t->k0 * inputs * taps;
 	before += t->k * inputs * imcc_taps_before(v, s->phase_number);
-	return (before + t->k * s->phase.n * s->phase.n * s->c0) * v->size;
+	return (before + t->k * s->phase.n * s->phase.n * s->c0) * v->fold * v->size;
 }
 
 static int64_t weight_bytes(const struct imcc_node *n, const struct tile *t, const struct step *s)
 {
-	return t->k * s->phase.n * s->phase.n * s->c * n->conv.size;
+	return t->k * s->phase.n * s->phase.n * s->c * n->conv.fold * n->conv.size;
 }
 
 static bool is_same(const struct loaded *a, const struct loaded *b)
@@ -259,7 +259,7 @@ static struct imcc_plane get_plane(const struct emitter *u, const struct job *j)
 {
 	const struct imcc_conv *v = &u->n->conv;
 	struct imcc_plane p = {
-		.n = j->step->phase.n, .cin = j->step->c, .cout = j->t->k, .size = v->size,
+		.n = j->step->phase.n, .cin = j->step->c * v->fold, .cout = j->t->k, .size = v->size,
 		.h = imcc_class_size(&v->y, j->a, j->t->h) + j->step->phase.n - 1,
 		.w = imcc_class_size(&v->x, j->b, j->t->w) + j->step->phase.n - 1,
 	};
@@ -279,10 +279,10 @@ static void add_setup(const struct emitter *u, struct seqc *s, const struct job 
 			(p->full ? CNNACC_IMC_SETUP_FULL : 0),
 		(uint32_t)(p->w | p->h << 16),
 		(uint32_t)(p->cin | p->cout << 16),
-		(uint32_t)(v->x.step * p->cin | v->x.classes * p->cout << 16),
+		(uint32_t)(v->x.step * j->step->c | v->x.classes * p->cout << 16),
 	};
 
-	seqc_exec_wide(s, insn, (uint32_t)(v->y.step * columns * p->cin),
+	seqc_exec_wide(s, insn, (uint32_t)(v->y.step * columns * j->step->c),
 		       (uint32_t)(v->y.classes * j->t->w * p->cout));
 	seqc_charge(s, 1);
 }
@@ -459,7 +459,7 @@ static int add_weights(struct cnn_compile *compile, const struct imcc_node *n, u
 	int64_t taps = imcc_taps_before(v, imcc_phases(v)), bytes = 0, at;
 
 	for (int64_t b = 0; b < v->blocks; b++)
-		bytes += block_outputs(v, b) * block_inputs(v, b) * taps * v->size;
+		bytes += block_outputs(v, b) * block_inputs(v, b) * taps * v->fold * v->size;
 	at = cnn_image_add(compile, &compile->weights, bytes, CNNACC_LINE_SIZE);
 	if (at < 0)
 		return (int)at;

@@ -40,7 +40,8 @@ static void imcc_close(struct cnn_backend *base)
 	free(core);
 }
 
-static struct cnn_backend *imcc_open(struct cnn_compile *compile, const struct cnnrt_core_info *info)
+static struct cnn_backend *imcc_open(struct cnn_compile *compile,
+				     const struct cnnrt_core_info *info)
 {
 	struct imcc_core *core = calloc(1, sizeof(*core));
 
@@ -103,7 +104,7 @@ static const char *format_name(const struct imcc_conv *v)
 static bool is_full(const struct imcc_hw *hw, const struct imcc_node *n)
 {
 	const struct imcc_conv *v = &n->conv;
-	struct imcc_plane p = { .n = imcc_phase(v, 0).n, .cin = n->plan.c, .cout = n->plan.k,
+	struct imcc_plane p = { .n = imcc_phase(v, 0).n, .cin = n->plan.c * v->fold, .cout = n->plan.k,
 				.size = v->size };
 
 	p.h = imcc_class_size(&v->y, 0, n->plan.h) + p.n - 1;
@@ -122,6 +123,9 @@ static void describe(const struct imcc_hw *hw, const struct imcc_node *n, const 
 			   (long long)imcc_phase(v, 0).n, is_full(hw, n) ? "full" : "partial",
 			   (long long)tiles, tiles == 1 ? "" : "s");
 
+	if (v->fold > 1)
+		len += snprintf(reason + len, CNN_REASON_LEN - (size_t)len,
+				", %lld columns as channels", (long long)v->fold);
 	if (imcc_phases(v) > 1)
 		len += snprintf(reason + len, CNN_REASON_LEN - (size_t)len, ", %lld phases of taps",
 				(long long)imcc_phases(v));
@@ -131,6 +135,20 @@ static void describe(const struct imcc_hw *hw, const struct imcc_node *n, const 
 	if (v->groups > 1)
 		snprintf(reason + len, CNN_REASON_LEN - (size_t)len, ", %lld groups as %lld blocks",
 			 (long long)v->groups, (long long)v->blocks);
+}
+
+/* Takes columns of the kernel as channels if that is faster. */
+static void try_fold(struct imcc_core *core, struct imcc_node *n, const char *op)
+{
+	struct imcc_node other = *n;
+	char reason[CNN_REASON_LEN];
+	uint64_t cycles;
+
+	if (!imcc_fold(&other.conv) || !imcc_find_plan(core, &other, op, reason))
+		return;
+	cycles = imcc_cycles(core, &other);
+	if (cycles && cycles < imcc_cycles(core, n))
+		*n = other;
 }
 
 static bool imcc_plan(struct cnn_backend *base, const struct cnn_unit *unit, char *reason)
@@ -145,6 +163,7 @@ static bool imcc_plan(struct cnn_backend *base, const struct cnn_unit *unit, cha
 				  op);
 	if (!imcc_find_plan(core, n, op, reason))
 		return false;
+	try_fold(core, n, op);
 	n->planned = true;
 	describe(&core->hw, n, op, reason);
 	return true;

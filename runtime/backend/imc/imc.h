@@ -31,9 +31,12 @@ struct imcc_hw {
 };
 
 /*
- * One axis. Result o and tap k meet at input o * stride + k * dilation - pad. With o = classes * q +
- * a and k = phases * m + b that is step * (q + m) + a * stride + b * dilation - pad: for each class
- * a and phase b a convolution of stride 1 over every step-th input.
+ * One axis. Result o and tap k meet at input o * stride + k * dilation - pad. With
+ * o = classes * q + a and k = phases * m + b that is
+ *
+ *	step * (q + m) + a * stride + b * dilation - pad:
+ *
+ * for each class a and phase b a convolution of stride 1 over every step-th input.
  */
 struct imcc_axis {
 	int64_t in, out, kernel, stride, dilation, pad;
@@ -58,6 +61,11 @@ struct imcc_conv {
 	uint32_t format;		/* enum cnnacc_imc_format */
 	int64_t size;			/* bytes of a component */
 	uint8_t pad_byte;		/* what surrounds the map */
+	/*
+	 * Columns of the kernel that are channels of an element, which then is so many pixels; the
+	 * planes have one tap. 1: none.
+	 */
+	int64_t fold;
 	/* Blocks of groups, each with a dense kernel that has zeros between groups. */
 	int64_t block_groups, blocks;
 };
@@ -102,6 +110,11 @@ struct imcc_cycles {
 
 /* Sets classes, phases and step. */
 void imcc_set_axis(struct imcc_axis *a);
+/*
+ * Makes the columns of the kernel channels and each of its rows a phase, so that no weight is a
+ * zero that the kernel does not have; false if the convolution does not allow that.
+ */
+bool imcc_fold(struct imcc_conv *v);
 /* Phases of both axes that have taps, and number @i of them, in the order of their sums. */
 int64_t imcc_phases(const struct imcc_conv *v);
 struct imcc_phase imcc_phase(const struct imcc_conv *v, int64_t i);
@@ -156,7 +169,7 @@ struct imcc_part {
 	struct imcc_phase phase;
 };
 
-/* Writes [k][n][n][c] weights. */
+/* Writes [k][n][n][fold][c] weights. */
 void imcc_pack(const struct imcc_conv *v, const struct imcc_part *p, void *to);
 
 #endif

@@ -253,7 +253,7 @@ bool imcc_match(const struct imcc_core *core, int node, struct imcc_conv *v, cha
 				  n->op_type);
 	if (!(is_integer(n) ? check_integers(g, n, reason) : check_floats(hw, g, n, reason)))
 		return false;
-	*v = (struct imcc_conv){ .in = n->in[0], .out = n->out[0] };
+	*v = (struct imcc_conv){ .in = n->in[0], .out = n->out[0], .fold = 1 };
 	set_type(g, n, v);
 	if (!(conv ? match_conv(g, n, v, reason) : match_product(g, n, v, reason)))
 		return false;

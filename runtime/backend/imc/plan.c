@@ -34,7 +34,8 @@ static struct limit find_broken(const struct imcc_hw *hw, const struct imcc_node
 	int64_t rows = imcc_class_size(&v->y, 0, p->h) + most_taps(v) - 1;
 	int64_t columns = imcc_class_size(&v->x, 0, p->w) + most_taps(v) - 1;
 	const struct limit all[] = {
-		{ "bytes of weights", p->k * taps * p->c * v->size, hw->weight },
+		{ "bytes of weights", p->k * taps * p->c * v->fold * v->size,
+		  hw->weight },
 		{ "rows of a plane", rows, MAX_FIELD },
 		{ "columns of a plane", columns, MAX_FIELD },
 		{ "column stride", v->x.step * p->c, MAX_FIELD },
@@ -103,13 +104,18 @@ static void try_tiles(struct search *s)
 	}
 }
 
-/* The most input channels whose weights fit beside each other; whole passes if not all do. */
+/*
+ * The most input channels whose weights fit beside each other; whole passes if not all do. Adjacent
+ * pixels are an element only with all of them.
+ */
 static int64_t most_inputs(const struct imcc_hw *hw, const struct imcc_conv *v, int64_t k)
 {
 	int64_t all = v->ci * v->block_groups, taps = most_taps(v) * most_taps(v);
-	int64_t c = cnn_min(hw->weight / (k * taps * v->size), hw->cin_limit);
+	int64_t c = cnn_min(hw->weight / (k * taps * v->size), hw->cin_limit) / v->fold;
 
 	c = cnn_min(c, MAX_FIELD / v->x.step);
+	if (c < all && v->fold > 1)
+		return 0;
 	return c >= all ? all : c / hw->cin_max * hw->cin_max;
 }
 
@@ -129,11 +135,11 @@ static void try_outputs(struct search *s, int64_t k)
 	p->k = k;
 	p->c = c;
 	try_tiles(s);
-	if (c > cin_max) {
+	if (c > cin_max && s->node->conv.fold == 1) {
 		p->c = cnn_round_up(cnn_div_up(c, 2), cin_max);
 		try_tiles(s);
 	}
-	if (p->c > cin_max && !s->cycles) {
+	if (p->c > cin_max && !s->cycles && s->node->conv.fold == 1) {
 		p->c = cin_max;
 		try_tiles(s);
 	}

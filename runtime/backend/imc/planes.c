@@ -21,6 +21,20 @@ void imcc_set_axis(struct imcc_axis *a)
 	a->step = a->classes * a->stride;
 }
 
+bool imcc_fold(struct imcc_conv *v)
+{
+	if (v->format == CNNACC_IMC_FP32 || v->groups > 1 || v->x.kernel == 1 ||
+	    v->x.dilation > 1)
+		return false;
+	v->fold = v->x.kernel;
+	v->x.kernel = 1;
+	v->x.phases = v->x.classes = v->y.classes = 1;
+	v->x.step = v->x.stride;
+	v->y.step = v->y.stride;
+	v->y.phases = v->y.kernel;
+	return true;
+}
+
 static int64_t phases_of(const struct imcc_axis *a)
 {
 	return cnn_min(a->phases, a->kernel);
@@ -72,7 +86,7 @@ int64_t imcc_reach(const struct imcc_conv *v, const struct imcc_axis *axis, int6
 						     b * axis->dilation + 1);
 		}
 	}
-	return most;
+	return most + (axis == &v->x ? v->fold - 1 : 0);
 }
 
 static uint64_t stalls_before(uint64_t load, int64_t clocks)

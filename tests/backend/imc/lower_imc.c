@@ -168,13 +168,15 @@ struct layer {
 };
 
 static const struct layer layers[] = {
-	{ "INT8 convolution, n 3, full reuse, 1 tile", "sim:cores=imc", 0, 3, 12, 12, 8, { 3, 3 },
-	  1, 1, 1 },
-	{ "n 3, partial reuse", "sim:cores=imc:full-reuse=off", 0, 3, 12, 12, 8, { 3, 3 }, 1, 1, 1 },
+	{ "INT8 convolution, n 3, full reuse", "sim:cores=imc", 0, 64, 12, 12, 8, { 3, 3 }, 1, 1, 1 },
+	{ "n 3, partial reuse", "sim:cores=imc:full-reuse=off", 0, 64, 12, 12, 8, { 3, 3 }, 1, 1, 1 },
 	/* 64 CSUs have 21 channels with three rows each, so that full reuse takes four groups. */
-	{ "n 3, partial reuse", "sim:cores=imc", 0, 3, 5, 12, 64, { 3, 3 }, 1, 1, 1 },
-	{ "n 3, full reuse", "sim:cores=imc", 0, 3, 5, 12, 21, { 3, 3 }, 1, 1, 1 },
-	{ "4 phases of taps", "sim:cores=imc", 0, 3, 12, 12, 8, { 3, 3 }, 2, 1, 1 },
+	{ "n 3, partial reuse", "sim:cores=imc", 0, 64, 5, 12, 64, { 3, 3 }, 1, 1, 2 },
+	{ "n 3, full reuse", "sim:cores=imc", 0, 64, 5, 12, 21, { 3, 3 }, 1, 1, 1 },
+	{ "4 phases of taps", "sim:cores=imc", 0, 4, 12, 12, 8, { 3, 3 }, 2, 1, 2 },
+	/* Few channels leave room for a row of the kernel among the multipliers. */
+	{ "n 1, partial reuse, 1 tile, 7 columns as channels, 7 phases of taps", "sim:cores=imc", 0, 3,
+	  20, 20, 8, { 7, 7 }, 2, 1, 1 },
 	{ "4 classes of results", "sim:cores=imc", 0, 3, 12, 12, 8, { 3, 3 }, 1, 2, 1 },
 	{ "96 groups as 2 blocks", "sim:cores=imc", 0, 96, 12, 12, 96, { 3, 3 }, 1, 1, 96 },
 	{ "taps of a phase 12, limit of imc 11", "sim:cores=imc", -1, 1, 3, 12, 1, { 1, 12 }, 1, 1,
@@ -188,8 +190,8 @@ static const struct layer layers[] = {
 	  11, 1, { 5, 5 }, 1, 1, 1 },
 	{ "weights of 1 output and 64 input channels do not fit the 1024 bytes of a weight bank",
 	  "sim:cores=imc:weight=1024", -1, 64, 6, 6, 1, { 5, 5 }, 1, 1, 1 },
-	{ "n 2, partial reuse, 2 tiles", "sim:cores=imc:full-reuse=off:unit=4194304", 0, 1, 2, 65536,
-	  1, { 2, 2 }, 1, 1, 1 },
+	{ "n 2, partial reuse, 2 tiles", "sim:cores=imc:full-reuse=off:unit=4194304", 0, 2, 2, 65536,
+	  2, { 2, 2 }, 1, 1, 2 },
 	{ "inputs from tap to tap 4200450, limit of imc 4194304", "sim:cores=imc", -1, 1, 1, 4101,
 	  1, { 1, 2 }, 2049, 2050, 1 },
 };
