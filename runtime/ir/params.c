@@ -10,7 +10,8 @@ TABLE(none) = { END };
 
 TABLE(conv) = { WINDOW, GROUP, END };
 TABLE(qlinear_conv) = {
-	WINDOW, GROUP, INT("multiplier_bits", product.multiplier_bits, 24, NO_LIMITS), END
+	WINDOW, GROUP, INT("multiplier_bits", product.multiplier_bits, 24, NO_LIMITS),
+	INT("unused_outputs", product.unused_outputs, 0, LIMITS(0, WINDOW_MAX)), END
 };
 TABLE(conv_transpose) = {
 	WINDOW, GROUP,

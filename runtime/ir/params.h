@@ -42,6 +42,7 @@ struct cnn_window_params {
 	struct cnn_window_ints kernel_shape, strides, pads, dilations;
 	struct cnn_window_ints output_padding, output_shape;	/* ConvTranspose */
 	int64_t group;						/* convolutions */
+	bool uneven_groups;		/* with different numbers of outputs, which an input lists */
 	bool ceil_mode, count_include_pad, storage_order;	/* pools */
 	int64_t p;						/* LpPool: of the norm */
 };
@@ -53,6 +54,7 @@ struct cnn_product_params {
 	/* QLinearConvTranspose: 24 (float32) or 31. QLinearConv, QGemm: 24, or 15 beside int16. */
 	int64_t multiplier_bits;
 	bool input_sums;	/* the last channel of each group is the sum of its inputs */
+	int64_t unused_outputs;	/* output channels whose weights are zero, and that nobody reads */
 };
 
 struct cnn_gemm_params {

@@ -61,7 +61,8 @@ static int window_channels(const struct cnn_node *n, const struct cnn_tensor *x,
 	} else {
 		win->out_ch = w->dims[0];
 		fits = win->in_ch > 0 && win->group >= 1 && !(win->in_ch % win->group) &&
-		       !(win->out_ch % win->group) && w->dims[1] == win->in_ch / win->group;
+		       (!(win->out_ch % win->group) || n->params.window.uneven_groups) &&
+		       w->dims[1] == win->in_ch / win->group;
 	}
 	if (!fits)
 		return cnn_node_fail(n, err, CNN_EINVAL, "group %lld does not fit %lld input "
@@ -343,9 +344,10 @@ int cnn_node_matmul(const struct cnn_graph *g, const struct cnn_node *n, struct 
 static int64_t without_sums(const struct cnn_node *n, int64_t count, int64_t channels,
 			    int64_t groups)
 {
-	if (!count || !n->params.product.input_sums)
-		return count;
-	return count / channels * (channels - groups);
+	int64_t others = n->params.product.unused_outputs;
+
+	others = n->params.product.input_sums ? groups : others < channels ? others : channels;
+	return count && others ? count / channels * (channels - others) : count;
 }
 
 int64_t cnn_node_macs(const struct cnn_graph *g, const struct cnn_node *n)

@@ -201,7 +201,7 @@ static int place_weights(struct emitter *e, const struct gcuc_piece *p)
 
 static int place_linear(struct emitter *e)
 {
-	int64_t bytes = e->n->conv.groups * e->n->conv.co * (int64_t)sizeof(*e->n->conv.linear);
+	int64_t bytes = e->n->conv.ofm.c * (int64_t)sizeof(*e->n->conv.linear);
 	uint8_t *data;
 
 	if (!e->n->conv.linear)

@@ -44,6 +44,7 @@ struct gcuc_conv {
 	int in, out, add;		/* values; add: added before the activation, or -1 */
 	struct gcuc_maps ifm, ofm;
 	int64_t groups, ci, co;		/* ci, co: channels of one group */
+	const int32_t *group_of;	/* the output channels, ascending; NULL: co of each */
 	struct gcuc_axis z, y, x;	/* of whole maps; begin may be negative, end is not set */
 	enum cnnacc_gcu_format format;
 	bool half;			/* float32 values as float16 */
@@ -91,6 +92,11 @@ struct gcuc_core {
 	int64_t lut;			/* offset in the weights; -1: not there yet */
 };
 
+static inline int64_t gcuc_group(const struct gcuc_conv *v, int64_t k)
+{
+	return v->group_of ? v->group_of[k] : k / v->co;
+}
+
 /* Bytes of an element of the ifmap and of the ofmap. */
 static inline int64_t gcuc_element(const struct gcuc_conv *v)
 {
@@ -119,6 +125,7 @@ struct gcuc_product {
 	const struct cnn_node *n;
 	const struct cnn_tensor *x, *w, *bias;
 	const struct cnn_tensor *x_zero, *w_zero, *x_scale, *w_scale, *y_scale, *y_zero;
+	const struct cnn_tensor *groups;	/* of output channels; NULL: as many of each */
 	int y;				/* input with the result's scale */
 	bool sums;			/* int32 results */
 };

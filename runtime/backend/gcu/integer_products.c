@@ -2,10 +2,12 @@
 /*
  * IntegerConv, IntegerConvTranspose and IntegerMatMul: sums of products of int8, uint8 or int16,
  * less their zero points, as int32, modulo 2^32. Inputs: x, weights, and optionally the zero point
- * of x and those of the weights, one or one for each output channel.
+ * of x and those of the weights, one or one for each output channel. IntegerConv has another one
+ * with the attribute uneven_groups: the group of each output channel, int32, ascending.
  */
 #include "ops/geom.h"
 #include "ops/quant.h"
+#include "groups.h"
 
 static int check_types(const struct cnn_call *c, int64_t channels)
 {
@@ -34,14 +36,28 @@ struct conv {
 	struct cnn_window w;
 	struct cnn_geom g;
 	bool transposed;
+	const int32_t *groups;		/* of the output channels; NULL: as many in each */
 	int32_t x_zero;
 	int64_t group_in, group_out;	/* channels of a group */
 };
 
+static int check_groups(const struct cnn_call *c, const struct cnn_window *w)
+{
+	const struct cnn_tensor *t = cnn_in(c, 4);
+
+	if (!t == c->node->params.window.uneven_groups)
+		return cnn_op_fail(c, CNN_EINVAL, "one of input 4 and uneven_groups alone");
+	if (!t || (t->dtype == CNN_INT32 && t->rank == 1 && t->dims[0] == w->out_ch))
+		return CNN_OK;
+	return cnn_op_fail(c, CNN_EINVAL, "input 4 is not one int32 for each of %lld output "
+			   "channels", (long long)w->out_ch);
+}
+
 int cnn_infer_integer_conv(struct cnn_call *c)
 {
 	struct cnn_window w;
-	int ret = cnn_infer_window(c, c->in[1], &w) ?: check_types(c, w.out_ch);
+	int ret = cnn_infer_window(c, c->in[1], &w) ?: check_types(c, w.out_ch) ?:
+		  check_groups(c, &w);
 
 	c->out[0]->dtype = CNN_INT32;
 	return ret;
@@ -74,7 +90,7 @@ static int32_t sum_at(const struct conv *v, int64_t image, int64_t k, int64_t ou
 {
 	const struct cnn_tensor *x = v->c->in[0], *w = v->c->in[1];
 	int32_t zero = cnn_zero_point(cnn_in(v->c, 3), k);
-	int64_t first = k / v->group_out * v->group_in;
+	int64_t first = (v->groups ? v->groups[k] : k / v->group_out) * v->group_in;
 	uint32_t sum = 0;
 
 	for (int64_t tap = 0; tap < v->g.taps; tap++) {
@@ -114,6 +130,12 @@ int cnn_compute_integer_conv(struct cnn_call *c)
 
 	if (ret)
 		return ret;
+	if (cnn_in(c, 4)) {
+		v.groups = c->in[4]->data;
+		if (!gcuc_are_groups(v.groups, v.w.out_ch, v.w.group))
+			return cnn_op_fail(c, CNN_EINVAL, "input 4: groups are not ascending, or "
+					   "not below %lld", (long long)v.w.group);
+	}
 	v.g = cnn_geom_of(&v.w);
 	v.group_in = v.w.in_ch / v.w.group;
 	v.group_out = v.w.out_ch / v.w.group;

@@ -2,9 +2,9 @@
 /*
  * Rewrites the graph for core gcu. Floats are fused as its linear multiply-add and activations
  * allow. A quantised product of which the core requantises some channels only becomes two: one of
- * these, and sums of the others, which the CPU requantises (QLinearSums) and merges with the former
- * (MergeChannels). Of one with groups, or with few channels that the core requantises, all leave as
- * sums.
+ * these, and sums of the others, which the CPU requantises (QLinearSums, RequantizeSums) and merges
+ * with the former (MergeChannels). One with groups keeps all channels, as each group of the core has
+ * as many outputs as the others; the weights of those that it does not requantise become zero.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,6 @@
 	((CNN_FUSE_NEUTRAL & ~(CNN_FUSE_QDQ | CNN_FUSE_IDIOMS)) | CNN_FUSE_HALF | CNN_FUSE_CLIP | \
 	 CNN_FUSE_SIGMOID | CNN_FUSE_LEAKY_RELU | CNN_FUSE_HARD_SIGMOID | CNN_FUSE_DEPTHWISE)
 
-#define WORTH_MERGING	4	/* a fourth of the channels at least is to be requantised */
 #define INPUTS_MAX	9
 #define CHAIN_MAX	4	/* nodes from what is fused into a product to the product */
 
@@ -34,10 +33,11 @@ struct split {
 	int bias, y_scale, y_zero;	/* inputs; bias -1: it has none */
 	struct cnn_tensor t[INPUTS_MAX], y;
 	bool conv;			/* weights are by output channel */
-	bool plain;			/* of bytes, not transposed: ConvInteger and QLinearSums */
-	bool transposed;
+	bool plain;			/* of bytes, and not transposed: ConvInteger and QLinearSums */
+	bool transposed, grouped;
 	int64_t bits;			/* multiplier_bits of RequantizeSums, if not plain */
-	int64_t w_k, w_c;		/* elements between channels and taps of its weights */
+	int64_t w_k, w_c;		/* elements between output and input channels of its weights */
+	int64_t group;			/* output channels of one */
 	bool *passes;			/* by output channel */
 	int64_t channels, passing;
 	int axis;			/* of the channels in the result */
@@ -96,29 +96,33 @@ static int take_list(const struct split *s, int i, enum part part, const char *s
 	return *value < 0 ? *value : CNN_OK;
 }
 
-/* The weights of a part: of a convolution in its order, of a matrix product as columns. */
+/* The weights of a part: of convolutions in their order, of a matrix product as columns. */
 static int take_weights(const struct split *s, enum part part, const char *suffix, int *value)
 {
 	const struct cnn_tensor *w = &s->t[W];
 	struct cnn_tensor t = { .dtype = w->dtype, .rank = w->rank };
-	int64_t taps = cnn_tensor_count(w) / s->channels, n = count_in(s, part), at = 0;
-	size_t size = cnn_dtype_size(w->dtype);
+	int64_t inner = s->conv || s->transposed ? s->w_k : 1;
+	int64_t outer = cnn_tensor_count(w) / s->channels / inner;
+	size_t size = cnn_dtype_size(w->dtype), run = (size_t)inner * size;
 	void *data;
+	char *to;
 
 	*value = s->in[W];
-	if (part == ALL && (s->conv || s->transposed || s->w_k == 1))
+	if (part == ALL && s->w_k == inner)
 		return CNN_OK;
 	memcpy(t.dims, w->dims, sizeof(t.dims));
-	t.dims[s->conv ? 0 : w->rank - 1] = n;
-	if (!s->conv)
-		t.dims[w->rank - 2] = taps;
+	t.dims[s->conv ? 0 : s->transposed ? 1 : w->rank - 1] = count_in(s, part);
+	if (!s->conv && !s->transposed)
+		t.dims[w->rank - 2] = outer;
 	*value = add_const(s, &t, suffix, &data);
-	for (int64_t k = 0; k < s->channels && *value >= 0; k++) {
-		for (int64_t c = 0; c < taps && is_in(s, part, k); c++)
-			memcpy((char *)data + (size_t)(s->conv ? at * taps + c : c * n + at) * size,
-			       (const char *)w->data + (size_t)(k * s->w_k + c * s->w_c) * size,
-			       size);
-		at += is_in(s, part, k);
+	to = data;
+	for (int64_t i = 0; i < outer * s->channels && *value >= 0; i++) {
+		int64_t k = i % s->channels, c = i / s->channels;
+
+		if (!is_in(s, part, k))
+			continue;
+		memcpy(to, (const char *)w->data + (size_t)(k * s->w_k + c * s->w_c) * size, run);
+		to += run;
 	}
 	return *value < 0 ? *value : CNN_OK;
 }
@@ -137,12 +141,13 @@ static int add_value(const struct split *s, enum cnn_dtype type, enum part part,
 
 /* ---- the parts --------------------------------------------------------------------------- */
 
-static enum cnn_op sums_op(const struct split *s)
+static enum cnn_op sums_op(const struct split *s, enum part part)
 {
 	if (s->transposed)
 		return CNN_OP_INTEGER_CONV_TRANSPOSE;
 	if (s->conv)
-		return s->plain ? CNN_OP_CONV_INTEGER : CNN_OP_INTEGER_CONV;
+		return s->plain && (part == ALL || !s->grouped) ? CNN_OP_CONV_INTEGER :
+								  CNN_OP_INTEGER_CONV;
 	return s->plain ? CNN_OP_MATMUL_INTEGER : CNN_OP_INTEGER_MATMUL;
 }
 
@@ -152,6 +157,20 @@ static int set_sums(const struct split *s, struct cnn_node *n, int weights, int 
 	return cnn_rewrite_set_input(n, 1, weights, s->err) ?:
 	       cnn_rewrite_set_input(n, 2, s->in[X_ZERO], s->err) ?:
 	       cnn_rewrite_set_input(n, 3, zero, s->err);
+}
+
+/* Lists the groups of a part's channels as input 4 of its sums. */
+static int list_groups(const struct split *s, enum part part, struct cnn_node *n)
+{
+	struct cnn_tensor t = { .dtype = CNN_INT32, .rank = 1, .dims = { count_in(s, part) } };
+	void *data;
+	int list = add_const(s, &t, "_groups", &data);
+
+	for (int64_t k = 0, at = 0; k < s->channels && list >= 0; k++)
+		if (is_in(s, part, k))
+			((int32_t *)data)[at++] = (int32_t)(k / s->group);
+	n->params.window.uneven_groups = true;
+	return list < 0 ? list : cnn_rewrite_set_input(n, 4, list, s->err);
 }
 
 /* Sums of products of a part, as a node before the product; *sums: their value. */
@@ -165,13 +184,14 @@ static int add_sums(struct split *s, enum part part, int *sums)
 		return ret;
 	*sums = add_value(s, CNN_INT32, part, "_sums");
 	ret = *sums < 0 ? *sums :
-			  cnn_rewrite_insert(s->g, s->node, sums_op(s), s->in[X], *sums, s->err);
+			  cnn_rewrite_insert(s->g, s->node, sums_op(s, part), s->in[X], *sums,
+				     s->err);
 	if (ret)
 		return ret;
 	n = &s->g->nodes[s->node++];
-	if (s->conv)
+	if (s->conv || s->transposed)
 		n->params.window = s->g->nodes[s->node].params.window;
-	return set_sums(s, n, w, zero);
+	return set_sums(s, n, w, zero) ?: (s->grouped ? list_groups(s, part, n) : CNN_OK);
 }
 
 /* The product becomes the sums. */
@@ -188,7 +208,7 @@ static int turn_to_sums(struct split *s, int *sums)
 	n = &s->g->nodes[s->node++];
 	n->n_in = 1;
 	n->out[0] = *sums;
-	return cnn_rewrite_rename(n, sums_op(s), s->err) ?: set_sums(s, n, w, s->in[W_ZERO]);
+	return cnn_rewrite_rename(n, sums_op(s, ALL), s->err) ?: set_sums(s, n, w, s->in[W_ZERO]);
 }
 
 /* What is added to the sums of a part, and their scales, rounded as the operators do. */
@@ -211,8 +231,8 @@ static int add_numbers(const struct split *s, enum part part, int *terms, int *s
 	return *scales < 0 ? *scales : CNN_OK;
 }
 
-/* Requantises sums on the CPU, as a node before number s->node. */
-static int add_requantisation(struct split *s, enum part part, int sums, int out)
+/* Requantises sums of a plain product on the CPU, as a node before number s->node. */
+static int add_plain_requantisation(struct split *s, enum part part, int sums, int out)
 {
 	struct cnn_node *n;
 	int terms, scales, ret = add_numbers(s, part, &terms, &scales) ?:
@@ -229,29 +249,30 @@ static int add_requantisation(struct split *s, enum part part, int sums, int out
 	       cnn_rewrite_set_input(n, 4, s->in[s->y_zero], s->err);
 }
 
-static int add_wide_terms(const struct split *s)
+static int add_wide_terms(const struct split *s, enum part part)
 {
-	struct cnn_tensor t = { .dtype = CNN_INT64, .rank = 1, .dims = { s->channels } };
+	struct cnn_tensor t = { .dtype = CNN_INT64, .rank = 1, .dims = { count_in(s, part) } };
 	const struct cnn_tensor *bias = s->bias < 0 || s->in[s->bias] < 0 ? NULL : &s->t[s->bias];
 	void *data;
 	int ret = add_const(s, &t, "_terms", &data);
 
-	for (int64_t k = 0; bias && k < s->channels && ret >= 0; k++)
-		((int64_t *)data)[k] = bias->dtype == CNN_INT64 ?
-					       ((const int64_t *)bias->data)[k] :
-					       ((const int32_t *)bias->data)[k];
+	for (int64_t k = 0, at = 0; bias && k < s->channels && ret >= 0; k++)
+		if (is_in(s, part, k))
+			((int64_t *)data)[at++] = bias->dtype == CNN_INT64 ?
+							  ((const int64_t *)bias->data)[k] :
+							  ((const int32_t *)bias->data)[k];
 	return ret;
 }
 
 /* The same of a product that is not plain. */
-static int add_wide_requantisation(struct split *s, int sums)
+static int add_wide_requantisation(struct split *s, enum part part, int sums, int out)
 {
-	const int in[] = { s->in[X_SCALE], s->in[W_SCALE], s->in[s->y_scale], s->in[s->y_zero] };
+	int in[] = { s->in[X_SCALE], s->in[W_SCALE], s->in[s->y_scale], s->in[s->y_zero] };
 	struct cnn_node *n;
-	int terms = add_wide_terms(s), ret;
+	int terms = add_wide_terms(s, part), ret;
 
-	ret = terms < 0 ? terms : cnn_rewrite_insert(s->g, s->node, CNN_OP_REQUANTIZE_SUMS, sums,
-						     s->out, s->err);
+	ret = terms < 0 ? terms : take_list(s, W_SCALE, part, "_scales", &in[1]);
+	ret = ret ?: cnn_rewrite_insert(s->g, s->node, CNN_OP_REQUANTIZE_SUMS, sums, out, s->err);
 	if (ret)
 		return ret;
 	n = &s->g->nodes[s->node++];
@@ -262,6 +283,42 @@ static int add_wide_requantisation(struct split *s, int sums)
 	for (int i = 0; i < 4 && !ret; i++)
 		ret = cnn_rewrite_set_input(n, 2 + i, in[i], s->err);
 	return ret;
+}
+
+static int add_requantisation(struct split *s, enum part part, int sums, int out)
+{
+	return s->plain ? add_plain_requantisation(s, part, sums, out) :
+			  add_wide_requantisation(s, part, sums, out);
+}
+
+/* Of groups: the product keeps all channels, and the others get weights that are zero. */
+static int clear_others(struct split *s, int out)
+{
+	struct cnn_tensor t = s->t[W];
+	size_t size = cnn_dtype_size(t.dtype), run = (size_t)s->w_k * size;
+	struct cnn_node *n;
+	void *data;
+	int w;
+
+	t.data = NULL;
+	w = add_const(s, &t, "_weights", &data);
+	if (w < 0)
+		return w;
+	memcpy(data, s->t[W].data, run * (size_t)s->channels);
+	for (int64_t k = 0; k < s->channels; k++) {
+		int32_t zero = s->in[W_ZERO] < 0 ? 0 : cnn_zero_point(&s->t[W_ZERO], k);
+
+		for (int64_t i = k * s->w_k; i < (k + 1) * s->w_k && !s->passes[k]; i++)
+			if (size == 1)
+				((uint8_t *)data)[i] = (uint8_t)zero;
+			else
+				((int16_t *)data)[i] = (int16_t)zero;
+	}
+	n = &s->g->nodes[s->node];
+	n->in[W] = w;
+	n->out[0] = out;
+	n->params.product.unused_outputs = s->channels - s->passing;
+	return CNN_OK;
 }
 
 /* The product becomes that of the channels which the core requantises. */
@@ -290,13 +347,13 @@ static int keep_passing(struct split *s, int out)
 
 static int merge(struct split *s, int a, int b)
 {
-	struct cnn_tensor t = { .dtype = CNN_INT32, .rank = 1, .dims = { count_in(s, OTHERS) } };
+	struct cnn_tensor t = { .dtype = CNN_INT32, .rank = 1, .dims = { s->channels } };
+	int32_t of_a = 0, of_b = (int32_t)(s->grouped ? s->channels : s->passing);
 	void *data;
 	int index = add_const(s, &t, "_index", &data), ret;
 
-	for (int64_t k = 0, at = 0; k < s->channels && index >= 0; k++)
-		if (is_in(s, OTHERS, k))
-			((int32_t *)data)[at++] = (int32_t)k;
+	for (int64_t k = 0; k < s->channels && index >= 0; k++, of_a += s->grouped)
+		((int32_t *)data)[k] = !s->passes[k] ? of_b++ : s->grouped ? of_a : of_a++;
 	ret = index < 0 ? index : cnn_rewrite_insert(s->g, s->node + 1, CNN_OP_MERGE_CHANNELS, a,
 						     s->out, s->err);
 	if (ret)
@@ -308,12 +365,13 @@ static int merge(struct split *s, int a, int b)
 
 static int split_channels(struct split *s)
 {
-	int sums, a = add_value(s, s->y.dtype, PASSING, "_requantised"), b, ret;
+	int sums, b, ret;
+	int a = add_value(s, s->y.dtype, s->grouped ? ALL : PASSING, "_requantised");
 
 	b = a < 0 ? a : add_value(s, s->y.dtype, OTHERS, "_others");
 	ret = b < 0 ? b : add_sums(s, OTHERS, &sums);
-	return ret ?: add_requantisation(s, OTHERS, sums, b) ?: keep_passing(s, a) ?:
-	       merge(s, a, b);
+	return ret ?: add_requantisation(s, OTHERS, sums, b) ?:
+	       (s->grouped ? clear_others(s, a) : keep_passing(s, a)) ?: merge(s, a, b);
 }
 
 static int split_all(struct split *s)
@@ -321,8 +379,7 @@ static int split_all(struct split *s)
 	int sums, ret = turn_to_sums(s, &sums);
 
 	if (!ret)
-		ret = s->plain ? add_requantisation(s, ALL, sums, s->out) :
-				 add_wide_requantisation(s, sums);
+		ret = add_requantisation(s, ALL, sums, s->out);
 	s->node--;
 	return ret;
 }
@@ -368,13 +425,14 @@ static int legalize_product(struct split *s)
 		return cnn_fail(s->err, CNN_ENOMEM, "no memory to split products");
 	s->passing = gcuc_match_product(&p, &v, s->passes, reason);
 	s->w_k = v.weights.k;
-	s->w_c = s->conv ? 1 : v.weights.c;
+	s->w_c = v.weights.c;
+	s->group = v.co;
+	s->grouped = v.groups > 1;
 	if (s->passing >= 0 && s->passing < s->channels) {
 		snprintf(s->why, sizeof(s->why), "%lld of %lld channels, whose sums it rounds "
 			 "otherwise", (long long)(s->channels - s->passing),
 			 (long long)s->channels);
-		ret = v.groups == 1 && s->plain && s->passing * WORTH_MERGING >= s->channels ?
-			      split_channels(s) : split_all(s);
+		ret = s->passing ? split_channels(s) : split_all(s);
 	}
 	gcuc_conv_free(&v);
 	free(s->passes);

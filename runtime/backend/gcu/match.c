@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "gcu.h"
+#include "groups.h"
 
 #define SIZE_MAX_16	UINT16_MAX
 #define BYTES_MAX	(CNN_ARENA_MAX / 4)	/* of one value in the arena */
@@ -245,7 +246,7 @@ static bool set_linear(const struct cnn_node *n, const struct cnn_tensor *bias,
 	bool gemm = n->op == CNN_OP_GEMM;
 	float scale, offset, alpha = gemm ? n->params.gemm.alpha : 1;
 	float beta = gemm ? n->params.gemm.beta : 1;
-	int64_t channels = v->groups * v->co, step;
+	int64_t channels = v->ofm.c, step;
 
 	if (!check_bias(n, bias, channels, &step, reason) ||
 	    !set_act(n, v, &scale, &offset, reason))
@@ -297,19 +298,34 @@ static bool match_floats(const struct cnn_graph *g, const struct cnn_node *n, st
 
 /* ---- nodes ------------------------------------------------------------------------------- */
 
+/* The list of groups of IntegerConv, which has as many as there are output channels. */
+static bool set_groups(const struct gcuc_product *p, struct gcuc_conv *v, char *reason)
+{
+	if (!p->groups)
+		return true;
+	if (!p->groups->data)
+		return cnn_reject(reason, "%s: groups are not constant", p->n->op_type);
+	v->group_of = p->groups->data;
+	v->co = v->ofm.c;
+	return gcuc_are_groups(v->group_of, v->ofm.c, v->groups) ||
+	       cnn_reject(reason, "%s: groups are not ascending, or not below %lld",
+			  p->n->op_type, (long long)v->groups);
+}
+
 int64_t gcuc_match_product(const struct gcuc_product *p, struct gcuc_conv *v, bool *passes,
 			   char *reason)
 {
 	if (p->n->act.kind != CNN_ACT_NONE)
 		return cnn_reject(reason, "%s: a fused activation", p->n->op_type) - 1;
-	if (!set_sizes(p->g, p->n, p->w, v, reason) || !gcuc_product_numbers(p, v, reason))
+	if (!set_sizes(p->g, p->n, p->w, v, reason) || !set_groups(p, v, reason) ||
+	    !gcuc_product_numbers(p, v, reason))
 		return -1;
 	return gcuc_product_requantise(p, v, passes, reason);
 }
 
 static bool match_integers(const struct gcuc_product *p, struct gcuc_conv *v, char *reason)
 {
-	return gcuc_match_product(p, v, NULL, reason) == v->groups * v->co;
+	return gcuc_match_product(p, v, NULL, reason) == v->ofm.c;
 }
 
 static bool refuse(const struct cnn_graph *g, const struct cnn_node *n, char *reason)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * MergeChannels: the channels of two tensors in one. Inputs: a, b of the same type, and for each
- * channel of b, ascending, its number in the result; the channels of a are the others, in order.
+ * MergeChannels: channels of two tensors in one. Inputs: a, b of the same type, and for each
+ * channel of the result its number among those of a and, behind these, of b.
  */
 #include <string.h>
 
@@ -16,28 +16,25 @@ int cnn_infer_merge_channels(struct cnn_call *c)
 
 	if (ret)
 		return ret;
-	if (a->dtype != b->dtype || a->rank != b->rank || index->rank != 1 ||
-	    index->dims[0] != b->dims[axis])
+	if (a->dtype != b->dtype || a->rank != b->rank || index->rank != 1)
 		return cnn_op_fail(c, CNN_EINVAL, "inputs do not fit each other");
 	for (int i = 0; i < a->rank; i++)
 		if (i != axis && a->dims[i] != b->dims[i])
 			return cnn_op_fail(c, CNN_EINVAL, "dimension %d is %lld and %lld", i,
 					   (long long)a->dims[i], (long long)b->dims[i]);
-	c->out[0]->dims[axis] = a->dims[axis] + b->dims[axis];
+	c->out[0]->dims[axis] = index->dims[0];
 	return CNN_OK;
 }
 
-/* Are the numbers ascending, and those of channels? */
+/* Are the numbers those of channels? */
 static int check_index(const struct cnn_call *c, int64_t channels)
 {
 	const int32_t *index = c->in[2]->data;
 
-	for (int64_t i = 0, least = 0; i < c->in[2]->dims[0]; i++) {
-		if (index[i] < least || index[i] >= channels)
-			return cnn_op_fail(c, CNN_EINVAL, "channel %d as number %lld", index[i],
-					   (long long)i);
-		least = index[i] + 1;
-	}
+	for (int64_t i = 0; i < c->in[2]->dims[0]; i++)
+		if (index[i] < 0 || index[i] >= channels)
+			return cnn_op_fail(c, CNN_EINVAL, "channel %d as number %lld, limit %lld",
+					   index[i], (long long)i, (long long)channels - 1);
 	return CNN_OK;
 }
 
@@ -46,22 +43,24 @@ int cnn_compute_merge_channels(struct cnn_call *c)
 	const struct cnn_tensor *y = c->out[0];
 	const char *a = c->in[0]->data, *b = c->in[1]->data;
 	const int32_t *index = c->in[2]->data;
-	int64_t axis = c->node->params.axis.axis, n = c->in[2]->dims[0], outer;
-	size_t bytes;
+	int64_t axis = c->node->params.axis.axis, of_a, of_b, outer;
 	char *to = y->data;
-	int ret = cnn_op_axis(c, &axis, y->rank) ?: check_index(c, y->dims[axis]);
+	size_t bytes;
+	int ret = cnn_op_axis(c, &axis, y->rank);
 
 	if (ret || !cnn_tensor_count(y))
 		return ret;
+	of_a = c->in[0]->dims[axis];
+	of_b = c->in[1]->dims[axis];
 	outer = cnn_span(y, 0, (int)axis);
 	bytes = (size_t)cnn_span(y, (int)axis + 1, y->rank) * cnn_dtype_size(y->dtype);
-	for (int64_t i = 0; i < outer; i++)
-		for (int64_t k = 0, at = 0; k < y->dims[axis]; k++, to += bytes) {
-			const char **from = at < n && index[at] == k ? &b : &a;
-
-			at += from == &b;
-			memcpy(to, *from, bytes);
-			*from += bytes;
-		}
-	return CNN_OK;
+	ret = check_index(c, of_a + of_b);
+	for (int64_t i = 0; i < outer && !ret; i++) {
+		for (int64_t k = 0; k < y->dims[axis]; k++, to += bytes)
+			memcpy(to, index[k] < of_a ? a + (size_t)index[k] * bytes :
+						     b + (size_t)(index[k] - of_a) * bytes, bytes);
+		a += (size_t)of_a * bytes;
+		b += (size_t)of_b * bytes;
+	}
+	return ret;
 }

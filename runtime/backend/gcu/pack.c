@@ -44,7 +44,7 @@ static int64_t element_of(const struct packer *a, int64_t k, int64_t c, int64_t 
 
 	const struct gcuc_conv *v = a->v;
 	bool fp16 = v->format == CNNACC_GCU_FP16;
-	int64_t own = c - k / v->co * v->ci;
+	int64_t own = c - gcuc_group(v, k) * v->ci;
 
 	if (a->p->adds)
 		return k == c ? 0x3c00 : 0;

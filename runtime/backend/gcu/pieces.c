@@ -12,7 +12,7 @@ static const int64_t kbuf_sizes[] = { 1, 9, 25, 49, 81, CNNACC_GCU_POINTS_MAX };
 
 bool gcuc_is_native(const struct gcuc_conv *v)
 {
-	return v->groups > 1 && v->ci == v->co;
+	return v->groups > 1 && v->ci == v->co && !v->group_of;
 }
 
 /* ---- blocks ------------------------------------------------------------------------------ */
@@ -185,11 +185,11 @@ static bool make_piece(const struct gcuc_hw *hw, const struct gcuc_node *n, cons
 static struct gcuc_span channels_of(const struct gcuc_hw *hw, const struct gcuc_conv *v,
 				    struct gcuc_span k)
 {
-	int64_t first = k.first / v->co * v->ci;
-	int64_t end = ((k.first + k.count - 1) / v->co + 1) * v->ci;
+	int64_t first = gcuc_group(v, k.first) * v->ci;
+	int64_t end = (gcuc_group(v, k.first + k.count - 1) + 1) * v->ci;
 
 	if (gcuc_is_native(v))
-		return (struct gcuc_span){ 0, v->groups * v->ci };
+		return (struct gcuc_span){ 0, v->ifm.c };
 	first -= first % hw->atomic_c;
 	return (struct gcuc_span){ first, end - first };
 }
@@ -307,7 +307,7 @@ static int each_part(struct walk *w, struct place *at)
 /* Of an image: all phases and ranges of output channels. */
 static int each_range(struct walk *w, struct place *at)
 {
-	int64_t k = w->n->conv.groups * w->n->conv.co, size = w->n->plan.sizes.k;
+	int64_t k = w->n->conv.ofm.c, size = w->n->plan.sizes.k;
 	int ret = CNN_OK;
 
 	w->number = 0;
@@ -338,7 +338,7 @@ static void count_pieces(const struct gcuc_hw *hw, const struct gcuc_node *n, in
 			 int64_t *all)
 {
 	const struct gcuc_sizes *s = &n->plan.sizes;
-	int64_t k = n->conv.groups * n->conv.co;
+	int64_t k = n->conv.ofm.c;
 	struct place at = { .image = 0 };
 
 	*weights = *all = 0;
@@ -373,7 +373,7 @@ int64_t gcuc_count_pieces(const struct gcuc_hw *hw, const struct gcuc_node *n)
 bool gcuc_typical_piece(const struct gcuc_hw *hw, const struct gcuc_node *n, struct gcuc_piece *p)
 {
 	const struct gcuc_sizes *s = &n->plan.sizes;
-	struct place at = { .k = gcuc_span_at(0, s->k, n->conv.groups * n->conv.co) };
+	struct place at = { .k = gcuc_span_at(0, s->k, n->conv.ofm.c) };
 	struct gcuc_span channels = channels_of(hw, &n->conv, at.k);
 
 	gcuc_get_sides(n, 0, &at.y, &at.x);
@@ -436,21 +436,21 @@ static int64_t k_step(const struct gcuc_hw *hw)
 void gcuc_reserve_psum(const struct gcuc_hw *hw, struct gcuc_conv *v, int64_t ofm_bytes)
 {
 	int64_t points = v->y.kernel * v->x.kernel, plane = v->y.out * v->x.out * 4;
-	int64_t groups = cnn_div_up(v->groups * v->ci, hw->atomic_c), step = k_step(hw);
+	int64_t groups = cnn_div_up(v->ifm.c, hw->atomic_c), step = k_step(hw);
 
 	v->psum_at = cnn_round_up(ofm_bytes, CNNACC_LINE_SIZE);
 	v->psum_bytes = 0;
 	if (v->add < 0 && v->z.kernel == 1 && kernel_fits(hw, points) &&
 	    (gcuc_is_native(v) || groups * group_words(hw, points) <= kernel_words(hw)))
 		return;
-	v->psum_bytes = cnn_round_up(v->groups * v->co, step) * plane;
+	v->psum_bytes = cnn_round_up(v->ofm.c, step) * plane;
 	v->psum_bytes = cnn_min(v->psum_bytes, cnn_max(PSUM_BYTES, step * plane));
 }
 
 int64_t gcuc_psum_bytes(const struct gcuc_hw *hw, const struct gcuc_node *n)
 {
 	const struct gcuc_sizes *s = &n->plan.sizes;
-	int64_t k = cnn_min(s->k, n->conv.groups * n->conv.co);
+	int64_t k = cnn_min(s->k, n->conv.ofm.c);
 	struct gcuc_span channels = channels_of(hw, &n->conv, (struct gcuc_span){ 0, k });
 	struct place at = { .image = 0 };
 

@@ -26,7 +26,7 @@ struct search {
 
 static int64_t outputs(const struct gcuc_conv *v)
 {
-	return v->groups * v->co;
+	return v->ofm.c;
 }
 
 /* ---- candidates -------------------------------------------------------------------------- */
@@ -147,7 +147,7 @@ static void try_channels(struct search *s)
 	struct gcuc_sizes *z = &s->n->plan.sizes;
 	const struct gcuc_hw *hw = s->hw;
 	int64_t words = gcuc_kbuf_points(z->kernel_y * z->kernel_x) * hw->atomic_k;
-	int64_t groups = cnn_div_up(s->n->conv.groups * s->n->conv.ci, hw->atomic_c), fit;
+	int64_t groups = cnn_div_up(s->n->conv.ifm.c, hw->atomic_c), fit;
 
 	z->c = groups * hw->atomic_c;
 	try_banks(s);
@@ -166,7 +166,7 @@ static int64_t k_step(const struct search *s)
 	const struct gcuc_conv *v = &s->n->conv;
 	int64_t step = cnn_max(s->hw->atomic_c, s->hw->atomic_k);
 
-	return v->groups > 1 && v->co % s->hw->atomic_c == 0 ? v->co : step;
+	return v->groups > 1 && !v->group_of && v->co % s->hw->atomic_c == 0 ? v->co : step;
 }
 
 /* Output channels: all, or fewer for the accumulators, the groups or the cycle limit. */

@@ -39,6 +39,7 @@ bool gcuc_product_get(const struct cnn_graph *g, const struct cnn_node *n, struc
 		p->x_zero = input(p, f->x_zero);
 		p->w_zero = input(p, f->w_zero);
 		p->bias = input(p, f->bias);
+		p->groups = n->op == CNN_OP_INTEGER_CONV ? input(p, 4) : NULL;
 		if (p->sums)
 			return true;
 		p->x_scale = input(p, 1);
@@ -113,7 +114,7 @@ static void weight_range(const struct gcuc_conv *v, int32_t *low, int32_t *high)
 	int64_t points = gcuc_points(v);
 
 	*low = *high = 0;
-	for (int64_t k = 0; k < v->groups * v->co; k++) {
+	for (int64_t k = 0; k < v->ofm.c; k++) {
 		int32_t zero = cnn_zero_point(w->zero, k);
 
 		for (int64_t i = 0; i < v->ci * points; i++) {
@@ -297,7 +298,7 @@ static bool solve(const struct gcuc_product *p, struct gcuc_conv *v, int64_t k, 
 int64_t gcuc_product_requantise(const struct gcuc_product *p, struct gcuc_conv *v, bool *passes,
 				char *reason)
 {
-	int64_t channels = v->groups * v->co, count = 0, first = -1;
+	int64_t channels = v->ofm.c, count = 0, first = -1;
 
 	/* TensorFlow Lite's rule beside int16. */
 	v->round_up = !p->sums && p->n->op != CNN_OP_QLINEAR_MATMUL &&

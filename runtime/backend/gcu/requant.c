@@ -163,10 +163,11 @@ static bool try_constant(const struct gcuc_requant *r, bool up, struct gcuc_line
 
 bool gcuc_requant_solve(const struct gcuc_requant *r, bool up, struct gcuc_linear *l)
 {
-	if (r->low < INT32_MIN || r->high > INT32_MAX || !(slope_of(r) > 0) ||
-	    !isfinite(slope_of(r)))
+	bool grows = slope_of(r) > 0 && isfinite(slope_of(r));
+
+	if (r->low < INT32_MIN || r->high > INT32_MAX || (!grows && r->low != r->high))
 		return false;
-	if (!try_exact(r, up, l) && !try_constant(r, up, l))
+	if (!(grows && try_exact(r, up, l)) && !try_constant(r, up, l))
 		return false;
 	/* The core's sums are without the bias. */
 	l->b += r->bias * l->a;
