@@ -76,8 +76,8 @@ whole_products()
 {
 	alone=$(operators "$1" --core cpu | wc -l)
 	operators "$1" --prefer time >"$work/operators"
-	split=$(grep -c '^ *[0-9]* QLinearSums ' "$work/operators")
-	sums=$(grep -c "^ *[0-9]* [A-Za-z]*Integer .* \(${cores//+/\\|}\) .* MACs " "$work/operators")
+	split=$(grep -c '^ *[0-9]* \(QLinear\|Requantize\)Sums ' "$work/operators")
+	sums=$(grep -c "^ *[0-9]* [A-Za-z]*Integer[A-Za-z]* .* \(${cores//+/\\|}\) .* MACs " "$work/operators")
 	shared=$(grep -c '^ *[0-9]* MergeChannels ' "$work/operators")
 	all=$(wc -l <"$work/operators")
 	echo "$all operators, on the CPU alone $alone; $sums products on cores, $split split, $shared shared"

@@ -3,7 +3,7 @@
  * Rewrites the graph for core gcu. Floats are fused as its linear multiply-add and activations
  * allow. A quantised product of which the core requantises some channels only becomes two: one of
  * these, and sums of the others, which the CPU requantises (QLinearSums, RequantizeSums) and merges
- * with the former (MergeChannels). One with groups keeps all channels, as each group of the core has
+ * with the former (MergeChannels). One with groups keeps all channels, as a group of the core has
  * as many outputs as the others; the weights of those that it does not requantise become zero.
  */
 #include <stdio.h>
