@@ -75,6 +75,21 @@ static void try_type(struct search *s, struct cnn_lower_options opt, uint32_t ty
 		try_both(s, opt);
 }
 
+/* Is there a convolution of integers with groups, or of floats between quantised values? */
+static bool has_integer_groups(const struct cnn_graph *g)
+{
+	bool floats = false, integers = false, dequantised = false;
+
+	for (int i = 0; i < g->n_nodes; i++) {
+		enum cnn_op op = g->nodes[i].op;
+
+		dequantised |= op == CNN_OP_DEQUANTIZE_LINEAR;
+		if (cnn_weights_input(op) >= 0 && g->nodes[i].params.window.group > 1)
+			*(op == CNN_OP_CONV ? &floats : &integers) = true;
+	}
+	return integers || (floats && dequantised);
+}
+
 void cnn_find_fastest(const struct cnn_graph *g, const struct cnnrt_core_info *cores, int n_cores,
 		      const struct cnn_lower_options *opt, struct cnn_lower_options *best)
 {
@@ -97,4 +112,9 @@ void cnn_find_fastest(const struct cnn_graph *g, const struct cnnrt_core_info *c
 	}
 	one.cpu_only = true;
 	try_options(&s, &one);
+	if (!best->cpu_only && has_integer_groups(g)) {
+		one = *best;
+		one.whole_groups = true;
+		try_options(&s, &one);
+	}
 }

@@ -33,6 +33,7 @@ struct cnn_lower_options {
 	enum cnnrt_prefer prefer;
 	const struct cnn_target *target;	/* NULL: cnn_target_reference */
 	bool no_fuse;		/* cnn_partition leaves all operators as they are */
+	bool whole_groups;	/* no core splits the output channels of a product with groups */
 	/* Called for each node placed and each lowered, until done is total; may be NULL. */
 	void (*progress)(unsigned int done, unsigned int total, void *opaque);
 	void *opaque;
@@ -49,7 +50,8 @@ int cnn_partition(struct cnn_graph *g, const struct cnnrt_core_info *cores, int 
 
 /*
  * With CNNRT_PREFER_TIME: the options, opt or one that uses only the CPU, one type of core, or one
- * type and the CPU as on a device that has no other, that give the program of the least modelled time. g stays as it is.
+ * type and the CPU as on a device that has no other, with or without whole_groups, that give the
+ * program of the least modelled time. g stays as it is.
  */
 void cnn_find_fastest(const struct cnn_graph *g, const struct cnnrt_core_info *cores, int n_cores,
 		      const struct cnn_lower_options *opt, struct cnn_lower_options *best);

@@ -245,6 +245,7 @@ int cnn_partition(struct cnn_graph *g, const struct cnnrt_core_info *cores, int 
 	};
 	int ret;
 
+	g->whole_groups = opt && opt->whole_groups;
 	find_cores(&p, cores, n_cores, opt);
 	ret = partition(&p, g, opt, err);
 	free(p.costs);

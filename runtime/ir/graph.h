@@ -128,6 +128,7 @@ struct cnn_graph {
 	int64_t const_bytes;	/* data held by constants */
 	bool inferred;
 	bool fp16;		/* cores may compute float32 operators with float16 */
+	bool whole_groups;	/* no core splits the output channels of a product with groups */
 };
 
 void cnn_graph_default_limits(struct cnn_graph *g);

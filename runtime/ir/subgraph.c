@@ -142,6 +142,7 @@ int cnn_subgraph_copy(const struct cnn_graph *g, const int *nodes, int n, struct
 	p.g->limits = g->limits;
 	p.g->inferred = g->inferred;
 	p.g->fp16 = g->fp16;
+	p.g->whole_groups = g->whole_groups;
 	ret = fill(&p, err);
 	free(p.values);
 	if (!ret)

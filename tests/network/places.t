@@ -70,8 +70,8 @@ operators()
 }
 
 # On the CPU each product is one operator, as where there is no core; a core's has one more, for what
-# the CPU does with its sums.  One whose channels the core and the CPU share has its own part besides, and a
-# MergeChannels.
+# the CPU does with its sums.  One whose channels the core and the CPU share has its own part besides,
+# and a MergeChannels.
 whole_products()
 {
 	alone=$(operators "$1" --core cpu | wc -l)

@@ -415,6 +415,7 @@ static int legalize_product(struct split *s)
 	char reason[CNN_REASON_LEN] = "";
 	struct gcuc_product p;
 	int ret = CNN_OK;
+	bool whole;
 
 	if (!gcuc_product_get(s->g, n, &p) || p.sums)
 		return CNN_OK;
@@ -429,10 +430,11 @@ static int legalize_product(struct split *s)
 	s->group = v.co;
 	s->grouped = v.groups > 1;
 	if (s->passing >= 0 && s->passing < s->channels) {
-		snprintf(s->why, sizeof(s->why), "%lld of %lld channels, whose sums it rounds "
-			 "otherwise", (long long)(s->channels - s->passing),
-			 (long long)s->channels);
-		ret = s->passing ? split_channels(s) : split_all(s);
+		whole = s->grouped && s->g->whole_groups;
+		snprintf(s->why, sizeof(s->why), "%d of %d channels, whose sums it rounds "
+			 "otherwise%s", (int)(s->channels - s->passing), (int)s->channels,
+			 whole && s->passing ? "; the others by cost" : "");
+		ret = s->passing && !whole ? split_channels(s) : split_all(s);
 	}
 	gcuc_conv_free(&v);
 	free(s->passes);
