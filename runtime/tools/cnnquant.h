@@ -11,7 +11,7 @@
 
 #include "backend/packed_format.h"
 #include "ir/graph_internal.h"
-#include "tensor.h"
+#include "answers.h"
 
 #define MAX_LAYERS	64	/* named by options */
 
@@ -67,6 +67,13 @@ static inline int quant_fail(const struct quantizer *q)
 	return complain(EXIT_FAILED, "%s: %s", q->o->model, q->err.text);
 }
 
+/*
+ * quant_network.c: reads the graph, infers shapes for one of q->samples, and fuses linear operators
+ * into layers. close_graph() is also for what failed; it leaves the samples.
+ */
+int open_graph(struct quantizer *q);
+void close_graph(struct quantizer *q);
+
 /* quant_layer.c: finds the layers of a graph. Returns EXIT_DONE, or EXIT_FAILED after a message. */
 int find_layers(struct quantizer *q);
 void free_layers(struct quantizer *q);
@@ -88,6 +95,8 @@ int calibrate(struct quantizer *q, int64_t count);
 
 /* NULL: there is no such format. */
 const char *format_name(enum format f);
+/* False: there is no format of that name, whose case does not matter. */
+bool find_format(const char *name, enum format *f);
 /* Powers of two that are tried: the second is the least that holds all numbers up to most. */
 #define X_SCALES	10
 #define W_SCALES	6
@@ -107,7 +116,6 @@ struct test {
 	struct cnn_tensor answers[2];		/* output 0 of every sample: floats', quantised */
 };
 
-int read_samples(const char *path, struct cnn_tensor *t);
 /* Reads the files of --test, before the calibration takes its time. */
 int open_test(struct test *t);
 /* file: the quantised network. */

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "ops/quant.h"
 #include "cnnquant.h"
@@ -167,6 +168,17 @@ const char *format_name(enum format f)
 	if (f == FORMAT_FLOAT32)
 		return "FLOAT32";
 	return f == FORMAT_INT8 ? "INT8" : packed ? packed->name : NULL;
+}
+
+bool find_format(const char *name, enum format *f)
+{
+	for (int i = FORMAT_FLOAT32; format_name((enum format)i); i++) {
+		if (strcasecmp(name, format_name((enum format)i)))
+			continue;
+		*f = (enum format)i;
+		return true;
+	}
+	return false;
 }
 
 float scale_number(enum format f, float most, int i)
