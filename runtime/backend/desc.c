@@ -22,6 +22,11 @@ const struct cnn_core_desc *cnn_core_desc(const char *name)
 	return NULL;
 }
 
+const struct cnn_core_desc *cnn_core_desc_at(size_t i)
+{
+	return i < sizeof(descs) / sizeof(descs[0]) ? descs[i] : NULL;
+}
+
 bool cnn_core_name_ok(const char *name, size_t size)
 {
 	size_t len = strnlen(name, size);

@@ -43,6 +43,29 @@ struct cnn_core_test {
 #define CNN_TEST_ENDS(class, own_code) \
 	.status_class = CNNACC_STATUS_##class, .status_code = CNNACC_##own_code
 
+/* What a core can compute a float network with; cnnrun --report --core all measures each. */
+struct cnn_core_variant {
+	const char *name;   /* "FP16" */
+	const char *format; /* of cnnquant, which quantises the network; NULL: it stays as it is */
+	bool half;	    /* floats are computed as float16 */
+	const char *mac;    /* multiply-add in the table of energies: "FP16" is mac.FP16 */
+};
+
+/* What the memory holds of what programs move, by struct cnnrt_cost. */
+#define CNN_HOLDS_PROGRAM	0x1u
+#define CNN_HOLDS_WEIGHTS	0x2u
+#define CNN_HOLDS_DATA		0x4u	/* activations */
+
+/* An on-chip memory; its banks are equal. holds is 0 if only the core's units use it. */
+struct cnn_core_memory {
+	const char *name;
+	uint64_t bytes; /* of a bank */
+	uint32_t banks;
+	unsigned int holds;
+};
+
+#define CNN_CORE_MEMORIES_MAX	8
+
 struct cnn_core_desc {
 	const char *name;		  /* in the discovery table */
 	const struct cnn_core_desc *base; /* more codes, details and registers; NULL: none */
@@ -51,7 +74,14 @@ struct cnn_core_desc {
 	const struct cnnacc_detail_info *details;
 	const struct cnnacc_window_info *regs;
 	const struct cnn_core_test *tests;
-	size_t n_params, n_codes, n_details, n_regs, n_tests;
+	const struct cnn_core_variant *variants; /* none: reports leave the core out */
+	size_t n_params, n_codes, n_details, n_regs, n_tests, n_variants;
+	/*
+	 * Fills in the memories, at most CNN_CORE_MEMORIES_MAX, of a core with these build
+	 * parameters and returns their number; NULL: unknown.
+	 */
+	size_t (*memories)(const uint32_t *param, uint32_t program_max,
+			   struct cnn_core_memory *to);
 	uint32_t insn_words; /* 32-bit words of an instruction, which a program counter counts */
 	/* Writes an instruction as text; never NULL. */
 	void (*decode)(const uint32_t *insn, char *buf, size_t len);
@@ -64,6 +94,8 @@ struct cnn_core_desc {
 
 /* NULL: there is no description of such a core. */
 const struct cnn_core_desc *cnn_core_desc(const char *name);
+/* Number i of those that there are; NULL behind the last. */
+const struct cnn_core_desc *cnn_core_desc_at(size_t i);
 
 /* Names are printed and looked up; the driver has the same rule. */
 bool cnn_core_name_ok(const char *name, size_t size);

@@ -75,7 +75,8 @@ int main(int argc, char **argv)
 	o.dirs = calloc((size_t)argc + 1, sizeof(*o.dirs));
 	if (!o.command || !o.dirs)
 		return complain(EXIT_FAILED, "out of memory");
-	ret = parse_options(argc, argv, &o) ?: run_session(&o);
+	ret = parse_options(argc, argv, &o) ?:
+	      (compares_cores(&o) ? report_cores(&o) : run_session(&o));
 	free(o.dirs);
 	free(o.command);
 	return end_output(ret);

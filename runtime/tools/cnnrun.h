@@ -24,6 +24,7 @@ struct run_options {
 	enum cnnrt_prefer prefer;
 	enum cnnrt_precision precision;
 	const char *report;		/* file; NULL: print it, if print_report */
+	const char *samples, *classes, *energy;	/* files of --report --core all */
 	struct named_files input, output, shape;
 	const char **dirs;		/* --node-test */
 	unsigned int dir_count;
@@ -44,7 +45,12 @@ struct session {
 /* EXIT_DONE, or EXIT_USAGE after a message; o holds the defaults and dirs for argc entries. */
 int parse_options(int argc, char **argv, struct run_options *o);
 
+/* Are all cores compared: --report --core all? */
+bool compares_cores(const struct run_options *o);
+
 int run_network(struct session *s);
+/* cores_report.c: the comparison, which opens its own device. */
+int report_cores(const struct run_options *o);
 /* --compile: writes a file for the session's device, which needs no context. */
 int compile_network(struct session *s);
 int node_test(struct session *s);

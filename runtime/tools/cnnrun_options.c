@@ -90,6 +90,11 @@ static int set_std(void *field, char *value)
 										OPT_BAD_VALUE;
 }
 
+static bool is_report_file(const char *name)
+{
+	return report_kind_of(name) >= 0;
+}
+
 static int set_report(void *request, char *value)
 {
 	struct run_options *o = request;
@@ -98,7 +103,7 @@ static int set_report(void *request, char *value)
 		o->print_report = true;
 		return EXIT_DONE;
 	}
-	if (!report_is_file(value))
+	if (!is_report_file(value))
 		return OPT_BAD_VALUE;
 	if (o->report)
 		return complain(EXIT_USAGE, "--report is given twice with a file: %s and %s",
@@ -107,10 +112,10 @@ static int set_report(void *request, char *value)
 	return EXIT_DONE;
 }
 
-enum mode { RUN, COMPARE, COMPILE, NODE_TEST, MODES };
+enum mode { RUN, COMPARE, COMPILE, NODE_TEST, CORES, MODES };
 
 static const char *const mode_names[MODES] = {
-	"a plain run", "--compare", "--compile", "--node-test",
+	"a plain run", "--compare", "--compile", "--node-test", "--report --core all",
 };
 
 /* In opt_spec.flags: the modes that an option is for. */
@@ -118,6 +123,7 @@ static const char *const mode_names[MODES] = {
 #define ON_COMPARE	(1u << COMPARE)
 #define ON_COMPILE	(1u << COMPILE)
 #define ON_NODE_TEST	(1u << NODE_TEST)
+#define ON_CORES	(1u << CORES)
 #define ON_NETWORK	(ON_RUN | ON_COMPARE | ON_COMPILE)
 #define ON_ALL		(ON_NETWORK | ON_NODE_TEST)
 
@@ -135,13 +141,14 @@ static const struct opt_spec options[] = {
 	  .flags = ON_NETWORK | OPT_MANY,
 	  .text = "size of an input whose dimensions are free; default: those of the input's file, "
 		  "or 1" },
-	{ .name = "device", .arg = OPT_DEVICE_ARG, .kind = OPT_TEXT, FIELD(device), .flags = ON_ALL,
+	{ .name = "device", .arg = OPT_DEVICE_ARG, .kind = OPT_TEXT, FIELD(device), .flags = ON_ALL | ON_CORES,
 	  .text = OPT_DEVICE_TEXT },
-	{ .name = "load-module", .kind = OPT_FLAG, FIELD(load_module), .flags = ON_ALL,
+	{ .name = "load-module", .kind = OPT_FLAG, FIELD(load_module), .flags = ON_ALL | ON_CORES,
 	  .text = "load cnnacc.ko if needed" },
-	{ .name = "core", .arg = OPT_CORE_ARG, .kind = OPT_TEXT, FIELD(core), .flags = ON_ALL,
+	{ .name = "core", .arg = OPT_CORE_ARG, .kind = OPT_TEXT, FIELD(core), .flags = ON_ALL | ON_CORES,
 	  .text = "run every operator that this core can run there: all cores called NAME, or the "
-		  "one that cnnctl info prints as NAME.INDEX; \"cpu\": run nothing on the device" },
+		  "one that cnnctl info prints as NAME.INDEX; \"cpu\": run nothing on the device; with "
+		  "--report \"all\": compare the cores" },
 	{ .name = "prefer", .arg = "WHAT", FIELD(prefer), .set = set_prefer, .flags = ON_ALL,
 	  .valid = "device or time",
 	  .text = "device: the CPU runs an operator only if no core can, or all cores take more than "
@@ -152,17 +159,26 @@ static const struct opt_spec options[] = {
 	  .text = "fp32: a core computes float32 operators in float32 (default); fp16: cores that "
 		  "have float16 compute them with values and weights rounded to float16; an error "
 		  "if there is none" },
-	{ .name = "target", .arg = "FILE", .kind = OPT_TEXT, FIELD(target), .flags = ON_ALL,
+	{ .name = "target", .arg = "FILE", .kind = OPT_TEXT, FIELD(target), .flags = ON_ALL | ON_CORES,
 	  .text = "costs of the machine that runs the network, as cnnctl calibrate writes them; "
 		  "default: of a reference CPU, an Arm Cortex-A53" },
 	{ .name = "explain", .kind = OPT_FLAG, FIELD(explain), .flags = ON_NETWORK,
 	  .text = "print where each operator runs and why, what it costs there and in the next best "
 		  "place, and what became of the operators that are not run" },
-	{ .name = "report", .arg = "[FILE]", .set = set_report, .takes = report_is_file,
-	  .flags = ON_RUN | OPT_MANY, .valid = "a file name that ends in .html, .json or .svg",
+	{ .name = "report", .arg = "[FILE]", .set = set_report, .takes = is_report_file,
+	  .flags = ON_RUN | ON_CORES | OPT_MANY, .valid = "a file name that ends in .html, .json or .svg",
 	  .text = "print cycles, MAC utilisation, bytes moved and the bottleneck of each layer; "
 		  "FILE.html: a page with roofline and time line, FILE.svg: only these two, "
 		  "FILE.json: all figures for programs" },
+	{ .name = "samples", .arg = "FILE.npy", .kind = OPT_TEXT, FIELD(samples), .flags = ON_CORES,
+	  .text = "inputs along the first axis, float32: every second one calibrates the quantised "
+		  "networks of --core all, the others measure their accuracy" },
+	{ .name = "classes", .arg = "FILE.npy", .kind = OPT_TEXT, FIELD(classes), .flags = ON_CORES,
+	  .text = "index of the right largest element for each of --samples, from 0; default: where "
+		  "the float network has it" },
+	{ .name = "energy", .arg = "FILE", .kind = OPT_TEXT, FIELD(energy), .flags = ON_CORES,
+	  .text = "pJ of operations and bytes as lines of key=value: mac.FP32 and the like, memory, "
+		  "cpu, sram.BYTES; default: of a published table for 45 nm" },
 	{ .name = "profile", .arg = "FILE", .kind = OPT_TEXT, FIELD(profile), .flags = ON_RUN,
 	  .text = "write the time line as JSON trace events, which Perfetto shows" },
 	{ .name = "repeat", .arg = "N", .kind = OPT_NUMBER, FIELD(repeat), .min = 1,
@@ -222,6 +238,7 @@ static const struct opt_command command = {
 		"MODEL [OPTION...]",
 		"--compile MODEL -o FILE.cnn [--device-caps FILE] [OPTION...]",
 		"--node-test DIR... [--device D] [--core NAME[.INDEX]]",
+		"MODEL --report [FILE] --core all [--samples FILE] [OPTION...]",
 	},
 	.intro = "Runs a network on an accelerator. MODEL is an ONNX or TensorFlow Lite file, or what "
 		 "--compile made of one.",
@@ -230,9 +247,16 @@ static const struct opt_command command = {
 	.options = options, .count = ARRAY_SIZE(options), .operand = add_operand,
 };
 
+bool compares_cores(const struct run_options *o)
+{
+	return o->core && !strcmp(o->core, "all") && (o->print_report || o->report) &&
+	       !o->node_test && !o->compile && !o->compare;
+}
+
 static enum mode mode_of(const struct run_options *o)
 {
-	return o->node_test ? NODE_TEST : o->compile ? COMPILE : o->compare ? COMPARE : RUN;
+	return o->node_test ? NODE_TEST : o->compile ? COMPILE : o->compare ? COMPARE :
+	       compares_cores(o) ? CORES : RUN;
 }
 
 /* given: a bit for each of options. */
@@ -264,6 +288,8 @@ static int check_options(const struct run_options *o, uint64_t given)
 		return complain(EXIT_USAGE, "--compile and -o FILE go together");
 	if (o->caps && o->device)
 		return complain(EXIT_USAGE, "--device-caps is in place of --device");
+	if (o->classes && !o->samples)
+		return complain(EXIT_USAGE, "--classes is for --samples, which is not given");
 	return check_modes(o, given);
 }
 

@@ -35,6 +35,14 @@ void report_json_cost(struct json *j, const struct cnnrt_cost *c)
 		json_u64(j, costs[i].name, *cost_at(&copy, i));
 }
 
+void report_add_cost(struct cnnrt_cost *to, const struct cnnrt_cost *c)
+{
+	struct cnnrt_cost copy = *c;
+
+	for (size_t i = 0; i < ARRAY_SIZE(costs); i++)
+		*cost_at(to, i) += *cost_at(&copy, i);
+}
+
 /* Room for one more in a list; false, and the report has failed, if there is none. */
 static bool grow(struct report *r, void *list, size_t *cap, size_t count, size_t size)
 {
@@ -74,9 +82,9 @@ static void add_layer(const struct cnnrt_op_report *op, void *opaque)
 		.index = op->index, .op = cleaned(op->op), .name = cleaned(op->name),
 		.place = cleaned(op->place), .core = op->core, .macs = op->macs, .cost = *op->cost,
 		.next_place = cleaned(op->next_place), .cost_ns = op->cost_ns,
-		.next_ns = op->next_ns,
+		.next_ns = op->next_ns, .reason = cleaned(op->reason),
 	};
-	r->failed = !l->op || !l->name || !l->place || !l->next_place;
+	r->failed = !l->op || !l->name || !l->place || !l->next_place || !l->reason;
 }
 
 static void add_span(const struct cnnrt_span *span, void *opaque)
@@ -120,13 +128,10 @@ static void add_up(struct report *r)
 	uint64_t end[CNNRT_MAX_CORES] = { 0 };
 
 	for (unsigned int i = 0; i < r->layer_count; i++) {
-		struct cnnrt_cost *c = &r->layers[i].cost;
-
 		if (r->layers[i].core < 0)
 			continue;
 		r->total_macs += r->layers[i].macs;
-		for (size_t k = 0; k < ARRAY_SIZE(costs); k++)
-			*cost_at(&r->total, k) += *cost_at(c, k);
+		report_add_cost(&r->total, &r->layers[i].cost);
 	}
 	for (unsigned int i = 0; i < r->est.tasks; i++) {
 		r->tasks[i].start = end[r->tasks[i].core];
@@ -178,6 +183,7 @@ void report_close(struct report *r)
 		free(r->layers[i].name);
 		free(r->layers[i].place);
 		free(r->layers[i].next_place);
+		free(r->layers[i].reason);
 	}
 	free(r->layers);
 	free(r->by_op);

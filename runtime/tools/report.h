@@ -14,6 +14,7 @@ struct report_layer {
 	unsigned int index;
 	char *op, *name, *place;	/* clean, malloc'ed */
 	char *next_place;		/* the next best; "": none */
+	char *reason;			/* why it runs there */
 	uint64_t cost_ns, next_ns;	/* modelled on the target, here and there */
 	int core;			/* -1: CPU */
 	uint64_t macs;			/* of the operator in the network */
@@ -58,6 +59,7 @@ void report_close(struct report *r);
 
 /* Writes every figure of a cost. */
 void report_json_cost(struct json *j, const struct cnnrt_cost *c);
+void report_add_cost(struct cnnrt_cost *to, const struct cnnrt_cost *c);
 /* Bytes that a cost moves, and the least it could. */
 uint64_t report_moved(const struct cnnrt_cost *c);
 uint64_t report_minimum(const struct cnnrt_cost *c);
@@ -78,13 +80,17 @@ void report_html(const struct report *r, FILE *out);
 void report_svg(const struct report *r, FILE *out);
 int profile_write(const struct report *r, const char *path);
 
-/* Is it a file name that report_write takes? */
-bool report_is_file(const char *path);
+/* What a file becomes, by the ending of its name; -1: it has none of them. */
+enum report_kind { REPORT_HTML, REPORT_JSON, REPORT_SVG, REPORT_KINDS };
+int report_kind_of(const char *path);
 
-extern const char markup_style[];	/* CSS of the page and its pictures */
+extern const char markup_style[];	/* CSS of pages and their pictures */
+extern const char markup_page_style[];	/* CSS of pages alone */
 
 /* Escapes text for XML and HTML, also inside quotes. */
 void markup_text(FILE *out, const char *text);
+/* A paragraph with the command line that made the page. */
+void markup_command(FILE *out, const char *command);
 /* The CSS class of the colour for what bounds a layer. */
 const char *markup_bound_class(const struct cnnrt_cost *c);
 /* Bytes moved as a multiple of the least that could be moved, "-" if that is 0. */

@@ -5,28 +5,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-static const char page_style[] =
-"body{background:var(--bg);color:var(--fg);font:14px/1.45 system-ui,'DejaVu Sans',sans-serif;"
-"max-width:1120px;margin:24px auto;padding:0 16px}\n"
-"h1{font-size:22px;margin:0;overflow-wrap:anywhere}p{color:var(--dim);margin:4px 0 16px}\n"
-".tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(140px,1fr));gap:10px;"
-"margin:16px 0}\n"
-".tile{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:10px 12px}\n"
-".tile b{display:block;font-size:18px;font-weight:600;white-space:nowrap}.tile span{color:var(--dim);font-size:12px}\n"
-"svg{width:100%;height:auto;display:block;margin:8px 0 20px}\n"
-"table{border-collapse:collapse;width:100%;font-size:12.5px;font-variant-numeric:tabular-nums}\n"
-"th{position:sticky;top:0;background:var(--bg);color:var(--dim);font-weight:600;"
-"border-bottom:2px solid var(--line);vertical-align:bottom}\n"
-"th,td{padding:3px 8px;text-align:right}td{white-space:nowrap}\n"
-"td{border-bottom:1px solid var(--line)}\n"
-"th:nth-child(-n+3),td:nth-child(-n+3),th:last-child,td:last-child{text-align:left}\n"
-"td:nth-child(3){max-width:280px;overflow:hidden;text-overflow:ellipsis}\n"
-"td:nth-child(5){min-width:64px}tr.cpu td{color:var(--dim)}tr.sum td{font-weight:600;border-bottom:0}\n"
-"dt{font-weight:600}dd{margin:0 0 6px 24px}h2{font-size:16px}code{overflow-wrap:anywhere}\n"
-"i{display:inline-block;width:9px;height:9px;border-radius:5px;margin-right:6px}\n"
-"i.compute{background:var(--compute)}i.weights{background:var(--weights)}"
-"i.load{background:var(--load)}i.control{background:var(--control)}i.cpu{background:var(--cpu)}\n";
-
 static void put_tiles(FILE *out, const struct report *r)
 {
 	const struct cnnrt_cost *t = &r->total;
@@ -177,15 +155,6 @@ static void put_meanings(FILE *out)
 	fputs("</dl>\n<p>All of it: Documentation/user/profile.rst of cnnacc.</p>\n", out);
 }
 
-static void put_command(FILE *out, const struct report *r)
-{
-	char command[4096];
-
-	fprintf(out, "<p>Made by libcnnrt %s: <code>", cnnrt_version());
-	markup_text(out, clean(r->command, command, sizeof(command)));
-	fputs("</code></p>\n", out);
-}
-
 void report_html(const struct report *r, FILE *out)
 {
 	char model[512];
@@ -195,7 +164,7 @@ void report_html(const struct report *r, FILE *out)
 	      "<meta name=\"viewport\" content=\"width=device-width\">\n<title>", out);
 	markup_text(out, model);
 	fprintf(out, "</title>\n<style>\n%s%s</style>\n</head>\n<body>\n<h1>", markup_style,
-		page_style);
+		markup_page_style);
 	markup_text(out, model);
 	fputs("</h1>\n<p>", out);
 	markup_text(out, r->dev.path);
@@ -208,7 +177,7 @@ void report_html(const struct report *r, FILE *out)
 	draw_timeline(out, r);
 	put_table(out, r);
 	put_meanings(out);
-	put_command(out, r);
+	markup_command(out, r->command);
 	fputs("</body>\n</html>\n", out);
 }
 

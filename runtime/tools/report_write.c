@@ -5,28 +5,20 @@
 #include <errno.h>
 #include <string.h>
 
-static const struct {
-	const char *ending;
-	void (*write)(const struct report *r, FILE *out);
-} kinds[] = {
-	{ ".html", report_html },
-	{ ".json", report_json },
-	{ ".svg", report_svg },
+static const char *const endings[REPORT_KINDS] = { ".html", ".json", ".svg" };
+
+static void (*const writers[REPORT_KINDS])(const struct report *r, FILE *out) = {
+	report_html, report_json, report_svg,
 };
 
-static int kind_of(const char *path)
+int report_kind_of(const char *path)
 {
 	const char *ending = strrchr(path, '.');
 
-	for (unsigned int i = 0; ending && i < ARRAY_SIZE(kinds); i++)
-		if (!strcmp(ending, kinds[i].ending))
-			return (int)i;
+	for (int i = 0; ending && i < REPORT_KINDS; i++)
+		if (!strcmp(ending, endings[i]))
+			return i;
 	return -1;
-}
-
-bool report_is_file(const char *path)
-{
-	return kind_of(path) >= 0;
 }
 
 int report_write(const struct report *r, const char *path)
@@ -35,6 +27,6 @@ int report_write(const struct report *r, const char *path)
 
 	if (!out)
 		return complain(EXIT_FAILED, "%s: %s", path, strerror(errno));
-	kinds[kind_of(path)].write(r, out);
+	writers[report_kind_of(path)](r, out);
 	return close_file(out, path);
 }

@@ -116,6 +116,27 @@ static const struct cnn_core_test tests[] = {
 	  CNN_TEST_ENDS(TIME_LIMIT, CODE_TIME_LIMIT), .pc = 1, .cycle_limit = 10000 },
 };
 
+static const struct cnn_core_variant variants[] = {
+	{ .name = "FP32", .mac = "FP32" },
+};
+
+static size_t memories(const uint32_t *param, uint32_t program_max, struct cnn_core_memory *to)
+{
+	uint32_t units = CNNACC_CCP_ROWS * (param[CNNACC_CCP_PARAM_GEOMETRY] >> 16 & 0xff);
+
+	to[0] = (struct cnn_core_memory){
+		"data banks", param[CNNACC_CCP_PARAM_DATA_BANK], 2, CNN_HOLDS_DATA,
+	};
+	to[1] = (struct cnn_core_memory){
+		"weight banks", param[CNNACC_CCP_PARAM_WEIGHT_BANK], 4, CNN_HOLDS_WEIGHTS,
+	};
+	to[2] = (struct cnn_core_memory){
+		"output buffers", 4ull * CNNACC_CCP_LANES * param[CNNACC_CCP_PARAM_LOB], units, 0,
+	};
+	to[3] = (struct cnn_core_memory){ "icache", program_max, 1, CNN_HOLDS_PROGRAM };
+	return 4;
+}
+
 const struct cnn_core_desc cnn_desc_ccp = {
 	.name = "ccp",
 	CNN_DESC_TABLE(params),
@@ -123,6 +144,8 @@ const struct cnn_core_desc cnn_desc_ccp = {
 	CNN_DESC_TABLE(details),
 	CNN_DESC_TABLE(regs),
 	CNN_DESC_TABLE(tests),
+	CNN_DESC_TABLE(variants),
+	.memories = memories,
 	.insn_words = 1,
 	.decode = decode,
 };

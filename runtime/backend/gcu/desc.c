@@ -184,6 +184,27 @@ static const struct cnn_core_test tests[] = {
 	  CNN_TEST_ENDS(TIME_LIMIT, CODE_TIME_LIMIT), .cycle_limit = 10000 },
 };
 
+static const struct cnn_core_variant variants[] = {
+	{ .name = "FP16", .half = true, .mac = "FP16" },
+	{ .name = "INT8", .format = "INT8", .mac = "INT8" },
+};
+
+static size_t memories(const uint32_t *param, uint32_t program_max, struct cnn_core_memory *to)
+{
+	uint32_t atomic = param[CNNACC_GCU_PARAM_ATOMIC], cbuf = param[CNNACC_GCU_PARAM_CBUF];
+	uint32_t rbuf = param[CNNACC_GCU_PARAM_RBUF];
+
+	to[0] = (struct cnn_core_memory){
+		"CBUF", 2ull * (atomic & 0xff) * (cbuf >> 16), cbuf & 0xffff,
+		CNN_HOLDS_DATA | CNN_HOLDS_WEIGHTS,
+	};
+	to[1] = (struct cnn_core_memory){
+		"RBUF", 4ull * (atomic >> 8 & 0xff) * (rbuf >> 16), rbuf & 0xffff, 0,
+	};
+	to[2] = (struct cnn_core_memory){ "program", program_max, 1, CNN_HOLDS_PROGRAM };
+	return 3;
+}
+
 const struct cnn_core_desc cnn_desc_gcu = {
 	.name = "gcu",
 	CNN_DESC_TABLE(params),
@@ -191,6 +212,8 @@ const struct cnn_core_desc cnn_desc_gcu = {
 	CNN_DESC_TABLE(details),
 	CNN_DESC_TABLE(regs),
 	CNN_DESC_TABLE(tests),
+	CNN_DESC_TABLE(variants),
+	.memories = memories,
 	.insn_words = CNNACC_GCU_BLOCK_SIZE / 4,
 	.decode = decode,
 };

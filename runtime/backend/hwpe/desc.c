@@ -149,6 +149,24 @@ static const struct cnn_core_test tests[] = {
 	  CNN_TEST_ENDS(TIME_LIMIT, CODE_TIME_LIMIT), .pc = 1, .cycle_limit = 10000 },
 };
 
+static const struct cnn_core_variant variants[] = {
+	{ .name = "INT8", .format = "INT8", .mac = "INT8" },
+	{ .name = "EXP4", .format = "EXP4", .mac = "EXP4" },
+	{ .name = "TER2", .format = "TER2", .mac = "TER2" },
+};
+
+static size_t memories(const uint32_t *param, uint32_t program_max, struct cnn_core_memory *to)
+{
+	to[0] = (struct cnn_core_memory){
+		"fmap SRAMs", param[CNNACC_HWPE_PARAM_FMAP], 2, CNN_HOLDS_DATA,
+	};
+	to[1] = (struct cnn_core_memory){
+		"kernel SRAMs", param[CNNACC_HWPE_PARAM_KERNEL] / 2, 2, CNN_HOLDS_WEIGHTS,
+	};
+	to[2] = (struct cnn_core_memory){ "program", program_max, 1, CNN_HOLDS_PROGRAM };
+	return 3;
+}
+
 const struct cnn_core_desc cnn_desc_hwpe = {
 	.name = "hwpe",
 	.base = &cnn_desc_sequencer,
@@ -157,6 +175,8 @@ const struct cnn_core_desc cnn_desc_hwpe = {
 	CNN_DESC_TABLE(details),
 	CNN_DESC_TABLE(regs),
 	CNN_DESC_TABLE(tests),
+	CNN_DESC_TABLE(variants),
+	.memories = memories,
 	.insn_words = sizeof(struct cnnacc_seq_command) / 4,
 	.decode = decode,
 };
