@@ -38,6 +38,7 @@ static void put_memory(struct json *j, const struct cores_use *use, const struct
 {
 	json_open(j, NULL, '{');
 	JSON_MEMBERS(j, TEXT("name", m->name), U64("banks", m->banks), U64("bank_bytes", m->bytes));
+	json_bool(j, "program", m->holds == CNN_HOLDS_PROGRAM);
 	if (m->holds)
 		json_u64(j, "moved_bytes", cores_moved(use, m));
 	json_close(j, '}');
@@ -50,7 +51,7 @@ static void put_use(struct json *j, const struct cores_report *r, const struct c
 
 	json_open(j, NULL, '{');
 	JSON_MEMBERS(j, TEXT("core", r->core[core].name), U64("index", core),
-		     U64("macs", use->macs));
+		     TEXT("mac", use->mac), U64("macs", use->macs));
 	report_json_cost(j, &use->cost);
 	if (row->local_known)
 		json_u64(j, "on_chip_bytes", use->local);
@@ -135,6 +136,9 @@ void cores_json(const struct cores_report *r, FILE *out)
 
 		json_open(&j, NULL, '{');
 		JSON_MEMBERS(&j, TEXT("core", cores_row_name(row)), TEXT("format", row->variant->name));
+		if (row->variant->format)
+			json_string(&j, "quantised", row->variant->format);
+		json_bool(&j, "half", row->variant->half);
 		json_bool(&j, "best", row->best);
 		if (row->why)
 			json_string(&j, "reason", row->why);

@@ -28,6 +28,7 @@ struct part {
 };
 
 #define PARTS	4
+#define MOST_DB	60	/* a bar gets no longer */
 
 static size_t time_parts(const struct cores_report *r, const struct cores_row *row,
 			 struct part *to)
@@ -72,7 +73,7 @@ static size_t parts_of(const struct cores_report *r, const struct cores_row *row
 		};
 		return 1;
 	default:
-		to[0] = (struct part){ "load", isfinite(snr) ? fmax(snr, 0) : 0 };
+		to[0] = (struct part){ "load", fmin(fmax(snr, 0), MOST_DB) };
 		return row->accuracy.samples > 0;
 	}
 }
@@ -100,7 +101,9 @@ static double largest(const struct cores_report *r, enum panel panel)
 static void draw_value(FILE *out, const struct cores_row *row, enum panel panel, double x, double y,
 		       double value)
 {
-	if (panel == SNR && cores_snr(&row->accuracy) == INFINITY)
+	if (panel == SNR)
+		value = cores_snr(&row->accuracy);
+	if (value == INFINITY)
 		fprintf(out, "<text class=\"small\" x=\"%.1f\" y=\"%.1f\">exact</text>\n", x, y);
 	else
 		fprintf(out, "<text class=\"small\" x=\"%.1f\" y=\"%.1f\">%.3g</text>\n", x, y, value);
