@@ -37,16 +37,28 @@ static bool read_all_local(const struct cores_report *r, uint64_t *bytes)
 	return known;
 }
 
+/*
+ * Signal is only what differs between the samples: a network that gives nearly the same answer for
+ * all of them would otherwise seem exact in any format.
+ */
 static void measure_noise(const struct cores_report *r, const struct cnn_tensor *answers,
 			  struct cores_accuracy *a)
 {
+	int64_t samples = answers->dims[0], elements = answers->dims[1];
 	const float *want = r->answers.data, *got = answers->data;
 
-	for (int64_t i = 0; i < cnn_tensor_count(answers); i++) {
-		double d = (double)got[i] - (double)want[i];
+	for (int64_t e = 0; e < elements; e++) {
+		double mean = 0;
 
-		a->signal += (double)want[i] * (double)want[i];
-		a->noise += d * d;
+		for (int64_t s = 0; s < samples; s++)
+			mean += (double)want[s * elements + e] / (double)samples;
+		for (int64_t s = 0; s < samples; s++) {
+			double y = (double)want[s * elements + e];
+			double d = (double)got[s * elements + e] - y;
+
+			a->signal += (y - mean) * (y - mean);
+			a->noise += d * d;
+		}
 	}
 }
 

@@ -47,7 +47,8 @@ struct cores_accuracy {
 	int64_t samples;	/* 0: none were given */
 	bool scores;		/* the answers are scores of classes: right and same count */
 	int64_t right, same;	/* largest score at the label; where the floats have theirs */
-	double signal, noise;	/* sums of squares of answers and of errors */
+	/* Sums of squares: floats' answers less their mean over the samples, and errors. */
+	double signal, noise;
 };
 
 /* In pJ, of a run. */

@@ -43,9 +43,10 @@ int cores_read_samples(struct cores_report *r)
 	if (!path)
 		return EXIT_DONE;
 	ret = read_samples(path, &samples);
-	if (!ret && samples.dims[0] < 2)
-		ret = complain(EXIT_FAILED, "--samples %s: it has one sample, at least 2 are wanted: "
-			       "every second one calibrates, the others measure", path);
+	if (!ret && samples.dims[0] < 4)
+		ret = complain(EXIT_FAILED, "--samples %s: samples: %" PRId64 ", at least 4 are wanted: "
+			       "every second one calibrates, the others measure", path,
+			       samples.dims[0]);
 	if (!ret && r->o->classes)
 		ret = read_labels(r->o->classes, samples.dims[0], &labels);
 	ret = ret ?: share_out(r, &samples, &labels);

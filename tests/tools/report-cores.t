@@ -146,8 +146,8 @@ def check_row(work, model, row, device, floats):
     equal(row['same'], int((answers.argmax(1) == floats.argmax(1)).sum()), 'top-1')
     noise = float(((answers.astype(float) - floats) ** 2).sum())
     if noise:
-        close(row['snr_db'], 10 * math.log10(float((floats.astype(float) ** 2).sum()) / noise),
-              'SNR')
+        signal = floats.astype(float) - floats.astype(float).mean(0)
+        close(row['snr_db'], 10 * math.log10(float((signal ** 2).sum()) / noise), 'SNR')
     equal(row['exact'], not noise, 'exact')
 
 
@@ -386,7 +386,7 @@ def test_usage(work, model):
             (2, ('--report', 'x.pdf', '--core', 'all'), 'x.pdf'),
             (1, (*everywhere, '--samples', two), 'No such file'),
             (1, (*everywhere, '--energy', work), 'Is a directory'),
-            (1, (*everywhere, '--samples', saved('1.npy', x[:1])), 'at least 2 are wanted'),
+            (1, (*everywhere, '--samples', saved('1.npy', x[:3])), 'samples: 3, at least 4 are wanted'),
             (1, (*everywhere, '--samples', saved('2.npy', x.astype(np.float64))), 'float32 samples'),
             (1, (*everywhere, '--samples', saved('3.npy', x[:, :2])), 'one sample'),
             (1, (*everywhere, '--samples', samples, '--classes', saved('4.npy', np.zeros(3, int))),
@@ -394,7 +394,7 @@ def test_usage(work, model):
             (1, (*everywhere, '--samples', samples,
                  '--classes', saved('5.npy', np.full(SAMPLES, 10))), 'limits 0 to 9'),
             (1, ('--report', os.path.join(work, 'none', 'x.html'), '--core', 'all'), 'No such file'),
-            (1, (*everywhere, '--device', 'sim:cores=none'), 'none')):
+            (2, (*everywhere, '--device', 'sim:cores=none'), 'no core type')):
         said = run('cnnrun', model, *args)
         tap.ok(said.returncode == status and wanted in said.stderr, f'status {status}: {wanted}',
                f'{said.returncode}: {said.stderr}')
