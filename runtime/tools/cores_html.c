@@ -9,6 +9,11 @@
 
 #define KIB	1024.0
 
+/* Two columns of text, then numbers; sentences may take several lines. */
+static const char style[] =
+"th:nth-child(3),td:nth-child(3),th:last-child,td:last-child{text-align:right}\n"
+"td[colspan],td.moved,th.moved{max-width:none;white-space:normal;text-align:left!important}\n";
+
 static void put_text(FILE *out, const char *before, const char *text, const char *behind)
 {
 	fputs(before, out);
@@ -81,8 +86,8 @@ static void put_rows(FILE *out, const struct cores_report *r)
 		r->labels.data ? "right" : "top-1");
 	for (unsigned int i = 0; i < r->rows; i++)
 		put_row(out, r, &r->row[i]);
-	fprintf(out, "</tbody>\n</table>\n<p>* the best of its core: the shortest run with a signal at "
-		"least %g dB above the noise.</p>\n", CORES_LEAST_DB);
+	fprintf(out, "</tbody>\n</table>\n<p>* the best of its core: the shortest run with a signal "
+		"at least %g dB above the noise.</p>\n", CORES_LEAST_DB);
 }
 
 static void put_memory(FILE *out, const struct cores_report *r, unsigned int core,
@@ -90,7 +95,8 @@ static void put_memory(FILE *out, const struct cores_report *r, unsigned int cor
 {
 	put_text(out, "<tr><td>", r->core[core].name, "</td>");
 	put_text(out, "<td>", m->name, "</td>");
-	fprintf(out, "<td>%u</td><td>%.1f</td><td>", m->banks, (double)m->bytes / KIB);
+	fprintf(out, "<td>%u</td><td>%.1f</td><td class=\"moved\">", m->banks,
+		(double)m->bytes / KIB);
 	for (unsigned int i = 0; i < r->rows; i++) {
 		const struct cores_row *row = &r->row[i];
 
@@ -108,9 +114,9 @@ static void put_memory(FILE *out, const struct cores_report *r, unsigned int cor
 
 static void put_memories(FILE *out, const struct cores_report *r)
 {
-	fputs("<h2>On-chip memories</h2>\n<table>\n<thead><tr><th>core</th><th>memory</th><th>banks</th>"
-	      "<th>KiB of each</th><th>moved in and out by programs, KiB (-: only units use it)</th></tr>"
-	      "</thead>\n<tbody>\n", out);
+	fputs("<h2>On-chip memories</h2>\n<table>\n<thead><tr><th>core</th><th>memory</th>"
+	      "<th>banks</th><th>KiB of each</th><th class=\"moved\">moved in and out by programs, "
+	      "KiB (-: only units use it)</th></tr></thead>\n<tbody>\n", out);
 	for (unsigned int i = 0; i < r->info.core_count; i++)
 		for (size_t k = 0; cores_uses(r, i) && k < r->memories[i].count; k++)
 			put_memory(out, r, i, &r->memories[i].at[k]);
@@ -119,9 +125,9 @@ static void put_memories(FILE *out, const struct cores_report *r)
 
 static void put_energies(FILE *out, const struct cores_report *r)
 {
-	fputs("<h2>Energy of a run</h2>\n<table>\n<thead><tr><th>core</th><th>format</th><th>MACs, &#181;J"
-	      "</th><th>on chip, &#181;J</th><th>memory, &#181;J</th><th>CPU, &#181;J</th><th>all, &#181;J</th>"
-	      "</tr></thead>\n<tbody>\n", out);
+	fputs("<h2>Energy of a run, &#181;J</h2>\n<table>\n<thead><tr><th>core</th><th>format</th>"
+	      "<th>MACs</th><th>on chip</th><th>memory</th><th>CPU</th><th>all</th></tr></thead>\n"
+	      "<tbody>\n", out);
 	for (unsigned int i = 0; i < r->rows; i++) {
 		const struct cores_row *row = &r->row[i];
 		double sum = cores_energy_sum(row);
@@ -182,8 +188,10 @@ static void put_head(FILE *out, const struct cores_report *r)
 
 	clean(basename(r->o->model), model, sizeof(model));
 	put_text(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-		 "<meta name=\"viewport\" content=\"width=device-width\">\n<title>", model, "</title>\n");
-	fprintf(out, "<style>\n%s%s</style>\n</head>\n<body>\n", markup_style, markup_page_style);
+		 "<meta name=\"viewport\" content=\"width=device-width\">\n<title>", model,
+		 "</title>\n");
+	fprintf(out, "<style>\n%s%s%s</style>\n</head>\n<body>\n", markup_style, markup_page_style,
+		style);
 	put_text(out, "<h1>", model, " on each core</h1>\n<p>");
 	put_text(out, "", r->info.path, "");
 	fprintf(out, ", %" PRIu64 " MACs, by the cycle models at %.6g MHz. ",

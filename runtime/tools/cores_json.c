@@ -135,7 +135,8 @@ void cores_json(const struct cores_report *r, FILE *out)
 		const struct cores_row *row = &r->row[i];
 
 		json_open(&j, NULL, '{');
-		JSON_MEMBERS(&j, TEXT("core", cores_row_name(row)), TEXT("format", row->variant->name));
+		JSON_MEMBERS(&j, TEXT("core", cores_row_name(row)),
+			     TEXT("format", row->variant->name));
 		if (row->variant->format)
 			json_string(&j, "quantised", row->variant->format);
 		json_bool(&j, "half", row->variant->half);

@@ -93,7 +93,7 @@ static int set_shape(const struct cores_report *r, struct cnnrt_model *model)
 	if (!r->test.data)
 		return EXIT_DONE;
 	if (inputs != 1)
-		return complain(EXIT_FAILED, "%s: it has %u inputs; --samples is for networks of one",
+		return complain(EXIT_FAILED, "%s: it has %u inputs; --samples is for one input",
 				r->o->model, inputs);
 	if (cnnrt_model_io(model, CNNRT_INPUT, 0, &info, &err))
 		return complain_error(&err);
@@ -103,7 +103,8 @@ static int set_shape(const struct cores_report *r, struct cnnrt_model *model)
 	memcpy(dims, r->test.dims, sizeof(dims));
 	dims[0] = 1;
 	if (cnnrt_model_set_input_shape(model, 0, r->test.rank, dims, &err))
-		return complain(EXIT_FAILED, "--samples %s: one sample: %s", r->o->samples, err.text);
+		return complain(EXIT_FAILED, "--samples %s: one sample: %s", r->o->samples,
+				err.text);
 	return EXIT_DONE;
 }
 

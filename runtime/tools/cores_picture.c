@@ -103,10 +103,11 @@ static void draw_value(FILE *out, const struct cores_row *row, enum panel panel,
 {
 	if (panel == SNR)
 		value = cores_snr(&row->accuracy);
+	fprintf(out, "<text class=\"small\" x=\"%.1f\" y=\"%.1f\">", x, y);
 	if (value == INFINITY)
-		fprintf(out, "<text class=\"small\" x=\"%.1f\" y=\"%.1f\">exact</text>\n", x, y);
+		fputs("exact</text>\n", out);
 	else
-		fprintf(out, "<text class=\"small\" x=\"%.1f\" y=\"%.1f\">%.3g</text>\n", x, y, value);
+		fprintf(out, "%.3g</text>\n", value);
 }
 
 static void draw_bar(FILE *out, const struct cores_report *r, const struct cores_row *row,
@@ -147,8 +148,8 @@ static void draw_key(FILE *out, int x, int y)
 
 	for (unsigned int i = 0; i < ARRAY_SIZE(key); i++, x += 170)
 		fprintf(out, "<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"10\" height=\"10\"/>"
-			"<text class=\"small\" x=\"%d\" y=\"%d\">%s</text>\n", key[i][0], x, y, x + 15,
-			y + 9, key[i][1]);
+			"<text class=\"small\" x=\"%d\" y=\"%d\">%s</text>\n", key[i][0], x, y,
+			x + 15, y + 9, key[i][1]);
 }
 
 static int height_of(const struct cores_report *r)
@@ -161,12 +162,12 @@ void cores_draw(FILE *out, const struct cores_report *r)
 	int height = height_of(r);
 
 	fprintf(out, "<svg viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\" "
-		"aria-label=\"Time, energy, utilisation and accuracy on each core\">\n", WIDTH, height,
-		WIDTH, height);
+		"aria-label=\"Time, energy, utilisation and accuracy on each core\">\n", WIDTH,
+		height, WIDTH, height);
 	for (enum panel p = TIME; p < PANELS; p++)
-		fprintf(out, "<text class=\"title\" x=\"%d\" y=\"26\">%s</text>\n<path class=\"axis\" "
-			"d=\"M%d %dV%d\"/>\n", panels[p].x, panels[p].title, panels[p].x, TOP - 8,
-			TOP + (int)r->rows * ROW);
+		fprintf(out, "<text class=\"title\" x=\"%d\" y=\"26\">%s</text>\n"
+			"<path class=\"axis\" d=\"M%d %dV%d\"/>\n", panels[p].x, panels[p].title,
+			panels[p].x, TOP - 8, TOP + (int)r->rows * ROW);
 	for (unsigned int i = 0; i < r->rows; i++)
 		draw_row(out, r, &r->row[i], TOP + (int)i * ROW);
 	draw_key(out, panels[TIME].x, height - 18);
@@ -179,8 +180,8 @@ void cores_svg(const struct cores_report *r, FILE *out)
 
 	fprintf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" "
 		"height=\"%d\">\n<style>\n%s</style>\n<rect class=\"paper\" width=\"%d\" "
-		"height=\"%d\"/>\n<g transform=\"translate(10 10)\">\n", width, height, width, height,
-		markup_style, width, height);
+		"height=\"%d\"/>\n<g transform=\"translate(10 10)\">\n", width, height, width,
+		height, markup_style, width, height);
 	cores_draw(out, r);
 	fputs("</g>\n</svg>\n", out);
 }

@@ -87,7 +87,7 @@ static const struct cnn_core_variant *variant_like(const struct cnn_core_desc *d
 	return NULL;
 }
 
-/* How a core multiplies in the row: as its variant of that format does, or quantised codes as bytes. */
+/* How a core multiplies in the row: as in its variant of that format; other codes are bytes. */
 static const char *mac_of(const struct cores_row *row, const char *core)
 {
 	const struct cnn_core_variant *own = variant_like(cnn_core_desc(core), row->variant);

@@ -44,8 +44,8 @@ int cores_read_samples(struct cores_report *r)
 		return EXIT_DONE;
 	ret = read_samples(path, &samples);
 	if (!ret && samples.dims[0] < 4)
-		ret = complain(EXIT_FAILED, "--samples %s: samples: %" PRId64 ", at least 4 are wanted: "
-			       "every second one calibrates, the others measure", path,
+		ret = complain(EXIT_FAILED, "--samples %s: samples: %" PRId64 ", at least 4 are "
+			       "wanted: every second one calibrates, the others measure", path,
 			       samples.dims[0]);
 	if (!ret && r->o->classes)
 		ret = read_labels(r->o->classes, samples.dims[0], &labels);

@@ -76,8 +76,8 @@ static void put_samples(const struct cores_report *r)
 	if (!r->test.data)
 		printf("No --samples: inputs are 0, and nothing can be quantised.\n");
 	else
-		printf("Scales from %" PRId64 " samples, accuracy from %" PRId64 " others of %s; %s\n",
-		       r->calibration.dims[0], r->test.dims[0], r->o->samples,
+		printf("Scales from %" PRId64 " samples, accuracy from %" PRId64 " others; %s\n",
+		       r->calibration.dims[0], r->test.dims[0],
 		       r->labels.data ? "right: by --classes" :
 		       "top-1: the largest element is where the floats on the CPU have it");
 }
@@ -103,8 +103,8 @@ static void put_memory(const struct cores_report *r, unsigned int core,
 
 static void put_memories(const struct cores_report *r)
 {
-	printf("\nOn-chip memories, and KiB that programs move in and out of them; -: only units use "
-	       "it\n%-6s %-16s %7s %11s  %s\n", "core", "memory", "banks", "KiB of each",
+	printf("\nOn-chip memories, and KiB that programs move in and out of them; -: only units "
+	       "use it\n%-6s %-16s %7s %11s  %s\n", "core", "memory", "banks", "KiB of each",
 	       "moved, KiB");
 	for (unsigned int i = 0; i < r->info.core_count; i++)
 		for (size_t k = 0; cores_uses(r, i) && k < r->memories[i].count; k++)

@@ -13,8 +13,8 @@
 const char *const energy_mac_names[ENERGY_MACS] = { "FP32", "FP16", "INT8", "EXP4", "TER2" };
 
 /*
- * 45 nm, 0.9 V: M. Horowitz, "Computing's energy problem (and what we can do about it)", ISSCC 2014.
- * Of two numbers of a range the lower one.
+ * 45 nm, 0.9 V: M. Horowitz, "Computing's energy problem (and what we can do about it)", ISSCC
+ * 2014. Of two numbers of a range the lower one.
  */
 static const struct energy_table defaults = {
 	.mac = {
@@ -88,8 +88,8 @@ static int set(struct reader *r, const char *key, const char *value)
 	double pj;
 
 	if (number < 0 && strncmp(key, "sram.", strlen("sram.")))
-		return refuse(r, key, "there is no such key; there are mac.FP32, mac.FP16, mac.INT8, "
-			      "mac.EXP4, mac.TER2, memory, cpu and sram.BYTES");
+		return refuse(r, key, "there is no such key; there are mac.FP32, mac.FP16, "
+			      "mac.INT8, mac.EXP4, mac.TER2, memory, cpu and sram.BYTES");
 	if (!parse_pj(value, &pj))
 		return refuse(r, key, "its value is no number of pJ from 0 to 1000000");
 	if (number < 0)

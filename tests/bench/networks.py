@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """networks.py NAME: prints the path of a network and of an input for it.
 
-NAME: resnet50, vgg19, mobilenetv1, mobilenetv2, squeezenet (make-network); det, cls, rec (the
-PaddleOCR text detector, text direction and text recognition networks, from npm).  The input is
+NAME: resnet50, vgg19, mobilenetv1, mobilenetv1_025, mobilenetv2, squeezenet (make-network); det,
+cls, rec (the PaddleOCR text detector, text direction and text recognition networks, from npm).  The input is
 float32, raw, of the shape that SHAPES has.  Both are made once and kept in
 ${XDG_CACHE_HOME:-~/.cache}/cnnacc.
 """
@@ -22,7 +22,8 @@ CACHE = os.path.join(os.environ.get('XDG_CACHE_HOME') or os.path.expanduser('~/.
 
 SHAPES = {
     'resnet50': (1, 3, 224, 224), 'vgg19': (1, 3, 224, 224), 'mobilenetv1': (1, 3, 224, 224),
-    'mobilenetv2': (1, 3, 224, 224), 'squeezenet': (1, 3, 224, 224),
+    'mobilenetv1_025': (1, 3, 224, 224), 'mobilenetv2': (1, 3, 224, 224),
+    'squeezenet': (1, 3, 224, 224),
     'det': (1, 3, 320, 320), 'cls': (1, 3, 48, 192), 'rec': (1, 3, 48, 320)}
 PADDLE = {'det': 'ch_PP-OCRv4_det_infer.onnx', 'cls': 'ch_ppocr_mobile_v2.0_cls_infer.onnx',
           'rec': 'ch_PP-OCRv4_rec_infer.onnx'}
