@@ -82,24 +82,33 @@ static int load(const struct cores_report *r, const struct cores_network *n,
 					 complain(EXIT_FAILED, "%s: %s", r->o->model, err.text);
 }
 
-/* Gives the network's only input the shape of one sample. */
-static int set_shape(const struct cores_report *r, struct cnnrt_model *model)
+static int check_input(const struct cores_report *r, struct cnnrt_model *model)
 {
 	struct cnnrt_tensor_info info = { .struct_size = sizeof(info) };
 	unsigned int inputs = cnnrt_model_io_count(model, CNNRT_INPUT);
 	struct cnnrt_error err;
-	int64_t dims[CNN_MAX_RANK];
 
-	if (!r->test.data)
-		return EXIT_DONE;
-	if (inputs != 1)
+	if (r->test.data && inputs != 1)
 		return complain(EXIT_FAILED, "%s: it has %u inputs; --samples is for one input",
 				r->o->model, inputs);
-	if (cnnrt_model_io(model, CNNRT_INPUT, 0, &info, &err))
+	if (inputs && cnnrt_model_io(model, CNNRT_INPUT, 0, &info, &err))
 		return complain_error(&err);
-	if (info.type != CNNRT_FLOAT32)
-		return complain(EXIT_FAILED, "%s: input %s is %s; --samples is for float32",
-				r->o->model, info.name, cnn_dtype_name((enum cnn_dtype)info.type));
+	if (inputs && info.type != CNNRT_FLOAT32)
+		return complain(EXIT_FAILED, "%s: input %s is %s; --core all compares float networks, "
+				"float32 wanted", r->o->model, info.name,
+				cnn_dtype_name((enum cnn_dtype)info.type));
+	return EXIT_DONE;
+}
+
+/* Gives the network's only input the shape of one sample. */
+static int set_shape(const struct cores_report *r, struct cnnrt_model *model)
+{
+	int ret = check_input(r, model);
+	struct cnnrt_error err;
+	int64_t dims[CNN_MAX_RANK];
+
+	if (ret || !r->test.data)
+		return ret;
 	memcpy(dims, r->test.dims, sizeof(dims));
 	dims[0] = 1;
 	if (cnnrt_model_set_input_shape(model, 0, r->test.rank, dims, &err))

@@ -107,7 +107,7 @@ static void draw_value(FILE *out, const struct cores_row *row, enum panel panel,
 	if (value == INFINITY)
 		fputs("exact</text>\n", out);
 	else
-		fprintf(out, "%.3g</text>\n", value);
+		fprintf(out, value < 1000 ? "%.3g</text>\n" : "%.0f</text>\n", value);
 }
 
 static void draw_bar(FILE *out, const struct cores_report *r, const struct cores_row *row,

@@ -400,6 +400,26 @@ def test_usage(work, model):
                f'{said.returncode}: {said.stderr}')
 
 
+def test_networks(work):
+    """Networks that are no float networks of one input are refused where that matters."""
+    x, y = (helper.make_tensor_value_info(name, 1, [1, 3, 16, 16]) for name in 'xy')
+    b, z = (helper.make_tensor_value_info(name, 3, [1, 3]) for name in 'bz')
+    options = ('--samples', os.path.join(work, 'samples.npy'))
+    path = os.path.join(work, 'other.onnx')
+    for inputs, out, op, args, wanted in (
+            ([x, helper.make_tensor_value_info('b', 1, [1, 3, 16, 16])], y, 'Add', options,
+             'it has 2 inputs'),
+            ([b], z, 'Identity', (), 'input b is int8'),
+            ([x], y, 'Relu', options, 'it has no Conv, Gemm or MatMul')):
+        graph = helper.make_graph([helper.make_node(op, [i.name for i in inputs], [out.name])], 'n',
+                                  inputs, [out])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid('', 14)])
+        model.ir_version = 7
+        onnx.save(model, path)
+        said = run('cnnrun', path, '--report', '--core', 'all', *args)
+        tap.ok(said.returncode == 1 and wanted in said.stderr, wanted, said.stderr)
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix='cnnacc-cores.') as work:
         model = os.path.join(work, 'net.onnx')
@@ -412,6 +432,7 @@ def main():
         check('page, picture and text', check_views, work, data)
         test_tables(work, model)
         test_usage(work, model)
+        test_networks(work)
     sys.exit(tap.done())
 
 
