@@ -2,6 +2,7 @@
 #ifndef CNNRUN_H
 #define CNNRUN_H
 
+#include "report.h"
 #include "tensor.h"
 
 #define MAX_FILES	64
@@ -23,7 +24,7 @@ struct run_options {
 	const char *target;		/* file with costs */
 	enum cnnrt_prefer prefer;
 	enum cnnrt_precision precision;
-	const char *report;		/* file; NULL: print it, if print_report */
+	const char *report[REPORT_KINDS];	/* files */
 	const char *samples, *classes, *energy;	/* files of --report --core all */
 	struct named_files input, output, shape;
 	const char **dirs;		/* --node-test */
@@ -45,6 +46,8 @@ struct session {
 /* EXIT_DONE, or EXIT_USAGE after a message; o holds the defaults and dirs for argc entries. */
 int parse_options(int argc, char **argv, struct run_options *o);
 
+/* Is there a report, printed or in a file? */
+bool wants_report(const struct run_options *o);
 /* Are all cores compared: --report --core all? */
 bool compares_cores(const struct run_options *o);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One network: compile, fill its inputs, run, show and write its outputs. */
 #include "cnnrun_network.h"
-#include "report.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -345,7 +344,7 @@ static int report_run(struct network *n)
 	struct report r;
 	int ret;
 
-	if (!o->profile && !o->report && !o->print_report)
+	if (!o->profile && !wants_report(o))
 		return EXIT_DONE;
 	ret = report_open(&r, o->model, n->program, n->s->dev,
 			  n->batch ? batch_last_job(n->batch) : n->job);
@@ -354,8 +353,9 @@ static int report_run(struct network *n)
 		printf("The report is of the last image.\n");
 	if (!ret && o->print_report)
 		report_print(&r);
-	if (!ret && o->report)
-		ret = report_write(&r, o->report);
+	for (int kind = 0; kind < REPORT_KINDS && !ret; kind++)
+		if (o->report[kind])
+			ret = report_write(&r, o->report[kind]);
 	if (!ret && o->profile)
 		ret = profile_write(&r, o->profile);
 	report_close(&r);

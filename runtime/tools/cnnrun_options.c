@@ -2,7 +2,6 @@
 /* The options of cnnrun. */
 #include "cnnrun.h"
 #include "options.h"
-#include "report.h"
 
 #include <string.h>
 
@@ -98,17 +97,19 @@ static bool is_report_file(const char *name)
 static int set_report(void *request, char *value)
 {
 	struct run_options *o = request;
+	int kind;
 
 	if (!value) {
 		o->print_report = true;
 		return EXIT_DONE;
 	}
-	if (!is_report_file(value))
+	kind = report_kind_of(value);
+	if (kind < 0)
 		return OPT_BAD_VALUE;
-	if (o->report)
-		return complain(EXIT_USAGE, "--report is given twice with a file: %s and %s",
-				o->report, value);
-	o->report = value;
+	if (o->report[kind])
+		return complain(EXIT_USAGE, "--report is given twice with a file of one kind: %s and "
+				"%s", o->report[kind], value);
+	o->report[kind] = value;
 	return EXIT_DONE;
 }
 
@@ -169,7 +170,7 @@ static const struct opt_spec options[] = {
 	  .flags = ON_RUN | ON_CORES | OPT_MANY, .valid = "a file name that ends in .html, .json or .svg",
 	  .text = "print cycles, MAC utilisation, bytes moved and the bottleneck of each layer; "
 		  "FILE.html: a page with roofline and time line, FILE.svg: only these two, "
-		  "FILE.json: all figures for programs" },
+		  "FILE.json: all figures for programs; may be given once for each of them" },
 	{ .name = "samples", .arg = "FILE.npy", .kind = OPT_TEXT, FIELD(samples), .flags = ON_CORES,
 	  .text = "inputs along the first axis, float32: every second one calibrates the quantised "
 		  "networks of --core all, the others measure their accuracy" },
@@ -247,10 +248,19 @@ static const struct opt_command command = {
 	.options = options, .count = ARRAY_SIZE(options), .operand = add_operand,
 };
 
+bool wants_report(const struct run_options *o)
+{
+	bool wanted = o->print_report;
+
+	for (int kind = 0; kind < REPORT_KINDS; kind++)
+		wanted |= o->report[kind] != NULL;
+	return wanted;
+}
+
 bool compares_cores(const struct run_options *o)
 {
-	return o->core && !strcmp(o->core, "all") && (o->print_report || o->report) &&
-	       !o->node_test && !o->compile && !o->compare;
+	return o->core && !strcmp(o->core, "all") && wants_report(o) && !o->node_test &&
+	       !o->compile && !o->compare;
 }
 
 static enum mode mode_of(const struct run_options *o)

@@ -298,9 +298,14 @@ static void close_report(struct cores_report *r)
 
 static int show(const struct cores_report *r)
 {
+	int ret = EXIT_DONE;
+
 	if (r->o->print_report)
 		cores_print(r);
-	return r->o->report ? cores_write(r, r->o->report) : EXIT_DONE;
+	for (int kind = 0; kind < REPORT_KINDS && !ret; kind++)
+		if (r->o->report[kind])
+			ret = cores_write(r, r->o->report[kind]);
+	return ret;
 }
 
 int report_cores(const struct run_options *o)

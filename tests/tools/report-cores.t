@@ -314,9 +314,9 @@ def check_views(work, data):
     build(model, hostile)
     paths = [os.path.join(work, 'out.' + kind) for kind in ('html', 'svg')]
     options = ('--core', 'all', '--samples', os.path.join(work, 'samples.npy'))
-    for path in paths:
-        said = run('cnnrun', model, '--report', '--report', path, *options)
-        assert said.returncode == 0 and '\x01' not in said.stdout, said.stderr
+    said = run('cnnrun', model, '--report', *(word for path in paths for word in ('--report', path)),
+               *options)
+    assert said.returncode == 0 and '\x01' not in said.stdout, said.stderr
     page = Page()
     with open(paths[0], encoding='utf-8') as file:
         page.feed(file.read())

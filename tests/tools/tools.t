@@ -315,7 +315,7 @@ def check_cnnrun():
     network(USAGE, f'"{MODEL}" and "more"', 'more')
     expect(USAGE, 'no MODEL', ['cnnrun', '--explain'])
     expect(USAGE, '--node-test: no directory', ['cnnrun', '--node-test'])
-    network(USAGE, '--report is given twice', '--report', 'a.html', '--report', 'b.json')
+    network(USAGE, '--report is given twice', '--report', 'a.html', '--report', 'b.html')
     network(USAGE, '--labels is given twice', '--labels', 'a', '--labels', 'b')
     network(USAGE, '--repeat is for a plain run, not for --compile', '--compile', '-o', 'x.cnn',
             '--repeat', '2')
