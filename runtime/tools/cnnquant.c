@@ -196,13 +196,10 @@ static int run(const struct quant_options *o)
 	struct quantizer q = { .o = o };
 	struct test test = { .o = o };
 	int ret = read_samples(o->samples, &q.samples) ?: open_graph(&q) ?:
-		  (o->test ? open_test(&test) : EXIT_DONE) ?: find_layers(&q) ?:
-		  calibrate(&q, pick_samples(&q));
+		  (o->test ? open_test(&test) : EXIT_DONE) ?:
+		  quantize_graph(&q, pick_samples(&q), print_layers) ?:
+		  write_network(&q, &test);
 
-	if (!ret) {
-		print_layers(&q);
-		ret = rewrite(&q) ?: write_network(&q, &test);
-	}
 	close_test(&test);
 	close_graph(&q);
 	cnn_tensor_release(&q.samples);

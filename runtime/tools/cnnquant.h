@@ -73,6 +73,11 @@ static inline int quant_fail(const struct quantizer *q)
  */
 int open_graph(struct quantizer *q);
 void close_graph(struct quantizer *q);
+/*
+ * Quantises an open graph in the formats of q->o, with the first count of q->samples; show, unless
+ * NULL, is called with the layers' scales, before their nodes are replaced.
+ */
+int quantize_graph(struct quantizer *q, int64_t count, void (*show)(const struct quantizer *q));
 
 /* quant_layer.c: finds the layers of a graph. Returns EXIT_DONE, or EXIT_FAILED after a message. */
 int find_layers(struct quantizer *q);

@@ -16,8 +16,7 @@ static int quantise(struct cores_report *r, enum format format, struct cores_net
 		.first = FORMAT_UNSET, .last = FORMAT_UNSET,
 	};
 	struct quantizer q = { .o = &o, .samples = r->calibration };
-	int ret = open_graph(&q) ?: find_layers(&q) ?: calibrate(&q, r->calibration.dims[0]) ?:
-		  rewrite(&q);
+	int ret = open_graph(&q) ?: quantize_graph(&q, r->calibration.dims[0], NULL);
 
 	if (!ret && cnn_graph_export_onnx(q.g, &n->data, &n->size, &q.err))
 		ret = quant_fail(&q);

@@ -64,6 +64,15 @@ int open_graph(struct quantizer *q)
 	return ret ? quant_fail(q) : EXIT_DONE;
 }
 
+int quantize_graph(struct quantizer *q, int64_t count, void (*show)(const struct quantizer *q))
+{
+	int ret = find_layers(q) ?: calibrate(q, count);
+
+	if (!ret && show)
+		show(q);
+	return ret ?: rewrite(q);
+}
+
 void close_graph(struct quantizer *q)
 {
 	free_layers(q);
