@@ -157,6 +157,26 @@ static const struct cnn_core_test tests[] = {
 	  CNN_TEST_ENDS(TIME_LIMIT, CODE_TIME_LIMIT), .pc = 1, .cycle_limit = 10000 },
 };
 
+static const struct cnn_core_variant variants[] = {
+	{ .name = "INT8", .format = "INT8", .mac = "INT8" },
+	{ .name = "FP32", .mac = "FP32" },
+};
+
+static size_t memories(const uint32_t *param, uint32_t program_max, struct cnn_core_memory *to)
+{
+	to[0] = (struct cnn_core_memory){
+		"input", param[CNNACC_IMC_PARAM_INPUT], 2, CNN_HOLDS_DATA,
+	};
+	to[1] = (struct cnn_core_memory){
+		"weight", param[CNNACC_IMC_PARAM_WEIGHT], 2, CNN_HOLDS_WEIGHTS,
+	};
+	to[2] = (struct cnn_core_memory){
+		"memory unit", param[CNNACC_IMC_PARAM_UNIT], 2, CNN_HOLDS_DATA,
+	};
+	to[3] = (struct cnn_core_memory){ "program", program_max, 1, CNN_HOLDS_PROGRAM };
+	return 4;
+}
+
 const struct cnn_core_desc cnn_desc_imc = {
 	.name = "imc",
 	.base = &cnn_desc_sequencer,
@@ -165,6 +185,8 @@ const struct cnn_core_desc cnn_desc_imc = {
 	CNN_DESC_TABLE(details),
 	CNN_DESC_TABLE(regs),
 	CNN_DESC_TABLE(tests),
+	CNN_DESC_TABLE(variants),
+	.memories = memories,
 	.insn_words = sizeof(struct cnnacc_seq_command) / 4,
 	.decode = decode,
 };
