@@ -382,8 +382,12 @@ static int cnnacc_device_init_queues(struct cnnacc_device *cdev)
 {
 	int ret;
 
-	/* Per CPU: the submitter goes to sleep, so its own CPU is the nearest idle one. */
-	cdev->sched_wq = alloc_workqueue("cnnacc-sched", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
+	/*
+	 * Per CPU: the submitter goes to sleep, so its own CPU is the nearest idle one.  At high
+	 * priority: a job starts while the submitter is still on its way to sleep.
+	 */
+	cdev->sched_wq = alloc_workqueue("cnnacc-sched",
+					 WQ_MEM_RECLAIM | WQ_PERCPU | WQ_HIGHPRI, 0);
 	cdev->reset_wq = alloc_ordered_workqueue("cnnacc-reset", WQ_MEM_RECLAIM);
 	cdev->report_wq = alloc_workqueue("cnnacc-report", WQ_UNBOUND, 0);
 	/* Few workers: each waits for the device only. */
