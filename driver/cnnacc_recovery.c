@@ -22,13 +22,23 @@
  */
 
 #define CNNACC_CORE_RESET_TIMEOUT_US	1000000
-#define CNNACC_ABORT_TIMEOUT_US		300000
 
 static unsigned int cnnacc_job_limit_ms = 120000;
 module_param_cb(job_limit_ms, &cnnacc_param_ops, &cnnacc_job_limit_ms, 0644);
 __MODULE_PARM_TYPE(job_limit_ms, "uint");
 MODULE_PARM_DESC(job_limit_ms,
 		 "ms after which a job counts as hung even if it makes progress (10 to 86400000, default 120000)");
+
+static unsigned int cnnacc_abort_ms = 300;
+module_param_cb(abort_ms, &cnnacc_param_ops, &cnnacc_abort_ms, 0644);
+__MODULE_PARM_TYPE(abort_ms, "uint");
+MODULE_PARM_DESC(abort_ms,
+		 "ms that a core has to abort a job, else the job counts as hung (10 to 86400000, default 300)");
+
+static u64 cnnacc_abort_timeout_us(void)
+{
+	return (u64)READ_ONCE(cnnacc_abort_ms) * USEC_PER_MSEC;
+}
 
 static int cnnacc_core_hw_reset(struct cnnacc_core *core)
 {
@@ -347,8 +357,8 @@ void cnnacc_core_force_reset(struct cnnacc_core *core)
 	u64 first = cnnacc_core_abort_running(core, before);
 
 	/* Repeat: the job may end before the abort takes effect, and the next one start. */
-	read_poll_timeout(cnnacc_core_abort_running, fence, !fence, 1000, CNNACC_ABORT_TIMEOUT_US,
-			  first, core, before);
+	read_poll_timeout(cnnacc_core_abort_running, fence, !fence, 1000,
+			  cnnacc_abort_timeout_us(), first, core, before);
 	spin_lock_irq(&core->lock);
 	/* Otherwise the completion of the aborted job has triggered the reset already. */
 	if (core->resets == before) {
@@ -431,7 +441,7 @@ void cnnacc_core_handle_hang(struct cnnacc_core *core)
 	if (hangs)
 		dev_warn_ratelimited(core->cdev->drm.dev, "%s: job %llu of context %u hangs\n",
 				     core->name, seqno, hw_id);
-	read_poll_timeout(cnnacc_core_job_ended, ended, ended, 1000, CNNACC_ABORT_TIMEOUT_US,
+	read_poll_timeout(cnnacc_core_job_ended, ended, ended, 1000, cnnacc_abort_timeout_us(),
 			  false, core, first_fence);
 	cnnacc_core_recover(core);
 }
