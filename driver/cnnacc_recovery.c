@@ -35,11 +35,6 @@ __MODULE_PARM_TYPE(abort_ms, "uint");
 MODULE_PARM_DESC(abort_ms,
 		 "ms that a core has to abort a job, else the job counts as hung (10 to 86400000, default 300)");
 
-static u64 cnnacc_abort_timeout_us(void)
-{
-	return (u64)READ_ONCE(cnnacc_abort_ms) * USEC_PER_MSEC;
-}
-
 static int cnnacc_core_hw_reset(struct cnnacc_core *core)
 {
 	u32 value;
@@ -358,14 +353,13 @@ void cnnacc_core_force_reset(struct cnnacc_core *core)
 
 	/* Repeat: the job may end before the abort takes effect, and the next one start. */
 	read_poll_timeout(cnnacc_core_abort_running, fence, !fence, 1000,
-			  cnnacc_abort_timeout_us(), first, core, before);
-	spin_lock_irq(&core->lock);
+			  1000ull * READ_ONCE(cnnacc_abort_ms), first, core, before);
 	/* Otherwise the completion of the aborted job has triggered the reset already. */
-	if (core->resets == before) {
-		core->aborting = first;
-		cnnacc_core_stop_locked(core);
-	}
-	spin_unlock_irq(&core->lock);
+	scoped_guard(spinlock_irq, &core->lock)
+		if (core->resets == before) {
+			core->aborting = first;
+			cnnacc_core_stop_locked(core);
+		}
 	queue_work(core->cdev->reset_wq, &core->reset_work);
 	flush_work(&core->reset_work);
 }
@@ -421,28 +415,26 @@ void cnnacc_core_handle_hang(struct cnnacc_core *core)
 	u64 first_fence, seqno;
 	u32 hw_id;
 
-	spin_lock_irq(&core->lock);
-	job = cnnacc_core_first_job(core);
-	/* The job may have made progress or ended since cnnacc_core_hung(). */
-	if (!job || !cnnacc_core_timed_out(core, job)) {
-		spin_unlock_irq(&core->lock);
-		return;
+	scoped_guard(spinlock_irq, &core->lock) {
+		job = cnnacc_core_first_job(core);
+		/* The job may have made progress or ended since cnnacc_core_hung(). */
+		if (!job || !cnnacc_core_timed_out(core, job))
+			return;
+		first_fence = job->first_fence;
+		hangs = !cnnacc_core_orphaned(job);
+		if (hangs)
+			core->aborting = first_fence + job->tasks_done;
+		seqno = job->seqno;
+		hw_id = job->ctx->vm->hw_id;
+		core->ready = false;
+		cnnacc_core_write_abort(core);
 	}
-	first_fence = job->first_fence;
-	hangs = !cnnacc_core_orphaned(job);
-	if (hangs)
-		core->aborting = first_fence + job->tasks_done;
-	seqno = job->seqno;
-	hw_id = job->ctx->vm->hw_id;
-	core->ready = false;
-	cnnacc_core_write_abort(core);
-	spin_unlock_irq(&core->lock);
 
 	if (hangs)
 		dev_warn_ratelimited(core->cdev->drm.dev, "%s: job %llu of context %u hangs\n",
 				     core->name, seqno, hw_id);
-	read_poll_timeout(cnnacc_core_job_ended, ended, ended, 1000, cnnacc_abort_timeout_us(),
-			  false, core, first_fence);
+	read_poll_timeout(cnnacc_core_job_ended, ended, ended, 1000,
+			  1000ull * READ_ONCE(cnnacc_abort_ms), false, core, first_fence);
 	cnnacc_core_recover(core);
 }
 
