@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Random ioctls with the debug kernel: as many as fit into a minute, or COUNT sequences from
+# Random ioctls with the debug kernel: as many as fit into half a minute, or COUNT sequences from
 # SEED on, a guest for each CHUNK of them.  What KMEMLEAK does at each allocation takes a third of
 # the time, so that only each fourth guest, from the first on, looks for leaks.
 . "$(dirname "$0")/lib.sh"
@@ -24,6 +24,6 @@ if debug_full; then
 		seed=$((seed + chunk)) count=$((count - chunk))
 	done
 else
-	fuzz --count 10000 --seconds 60
+	fuzz --count 10000 --seconds 30
 fi
 debug_done
