@@ -396,7 +396,8 @@ void cnnacc_core_set_failure(struct cnnacc_core *core, struct cnnacc_job *job, e
 
 /*
  * Ends the completed jobs.  If a job failed or a record is invalid, stops the queue and schedules
- * recovery, which ends that job.  Drops the lock while it ends a job.
+ * recovery, which ends that job.  Drops the lock while it ends a job: a record beyond the last job
+ * in the ring is noticed before, as a job that starts meanwhile would be blamed for it.
  */
 static void cnnacc_core_end_completed(struct cnnacc_core *core, u32 tail, unsigned long *flags)
 	__must_hold(&core->lock)
@@ -410,14 +411,15 @@ static void cnnacc_core_end_completed(struct cnnacc_core *core, u32 tail, unsign
 	while (core->enabled) {
 		job = cnnacc_core_take_done(core, tail, &record);
 		end = job ? cnnacc_core_end_reason(core, &record) : CNNACC_END_DONE;
+		if (core->head != tail && !cnnacc_core_first_job(core))
+			core->broken = true;
 		if (end != CNNACC_END_DONE || core->broken) {
-			if (job)
-				cnnacc_core_set_failure(core, job, end, &record);
 			cnnacc_core_stop_locked(core);
 			queue_work(core->cdev->reset_wq, &core->reset_work);
-			break;
 		}
-		if (!job)
+		if (end != CNNACC_END_DONE)
+			cnnacc_core_set_failure(core, job, end, &record);
+		if (!job || end != CNNACC_END_DONE)
 			break;
 		spin_unlock_irqrestore(&core->lock, *flags);
 		cnnacc_job_end(job, end, &record);

@@ -123,6 +123,10 @@ static void cnnacc_mock_complete(struct cnnacc_mock *mock, u16 class)
 		mock->spoil(mock, &record);
 	core->records[mock->tail] = record;
 	mock->tail = (mock->tail + 1) % CNNACC_RING_ENTRIES;
+	if (mock->repeat) {
+		core->records[mock->tail] = record;
+		mock->tail = (mock->tail + 1) % CNNACC_RING_ENTRIES;
+	}
 	if (class == CNNACC_STATUS_OK)
 		mock->head = (mock->head + 1) % CNNACC_RING_ENTRIES;
 	else

@@ -51,6 +51,7 @@ enum cnnacc_mock_does {
  * @file: an open file of the device
  * @does: behaviour for the next packets
  * @spoil: modifies each completion record before the driver reads it, or NULL
+ * @repeat: writes each completion record twice
  * @core_reset_stuck: core resets do not end
  * @reset_stuck: device resets do not end
  * @no_irq: interrupts are lost
@@ -73,6 +74,7 @@ struct cnnacc_mock {
 
 	enum cnnacc_mock_does does;
 	void (*spoil)(struct cnnacc_mock *mock, struct cnnacc_completion *record);
+	bool repeat;
 	bool core_reset_stuck;
 	bool reset_stuck;
 	bool no_irq;

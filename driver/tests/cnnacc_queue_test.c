@@ -156,6 +156,38 @@ static void cnnacc_queue_test_bad_tail(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cnnacc_mock_run(mock, ctx, 1), 0);
 }
 
+struct cnnacc_queue_test_end {
+	struct dma_fence_cb cb;
+	struct cnnacc_core *core;
+	bool enabled;
+};
+
+static void cnnacc_queue_test_ended(struct dma_fence *fence, struct dma_fence_cb *cb)
+{
+	struct cnnacc_queue_test_end *end = container_of(cb, struct cnnacc_queue_test_end, cb);
+
+	end->enabled = READ_ONCE(end->core->enabled);
+}
+
+/* When a job ends with a record too many, no other starts, which would be blamed for the record. */
+static void cnnacc_queue_test_repeated_record(struct kunit *test)
+{
+	struct cnnacc_mock *mock = cnnacc_mock_create(test);
+	struct cnnacc_ctx *ctx = cnnacc_mock_ctx(mock);
+	struct cnnacc_queue_test_end end = { .core = mock->cdev->cores[0], .enabled = true };
+	struct dma_fence *fence = cnnacc_queue_test_start(mock, ctx, 0);
+
+	KUNIT_ASSERT_EQ(test, dma_fence_add_callback(fence, &end.cb, cnnacc_queue_test_ended), 0);
+	mock->repeat = true;
+	mock->does = CNNACC_MOCK_RUNS;
+	KUNIT_EXPECT_EQ(test, cnnacc_mock_wait(mock, fence), 0);
+	KUNIT_EXPECT_FALSE(test, end.enabled);
+	mock->repeat = false;
+	KUNIT_EXPECT_EQ(test, cnnacc_mock_run(mock, ctx, 1), 0);
+	KUNIT_EXPECT_EQ(test, mock->core_resets, 1);
+	KUNIT_EXPECT_EQ(test, ctx->status.failed_jobs, 0);
+}
+
 /* A spurious interrupt has no effect; the watchdog finds a lost one. */
 static void cnnacc_queue_test_interrupts(struct kunit *test)
 {
@@ -214,6 +246,7 @@ static struct kunit_case cnnacc_queue_test_cases[] = {
 	KUNIT_CASE(cnnacc_queue_test_packets),
 	KUNIT_CASE_PARAM(cnnacc_queue_test_bad_record, cnnacc_queue_test_spoiler_gen_params),
 	KUNIT_CASE(cnnacc_queue_test_bad_tail),
+	KUNIT_CASE(cnnacc_queue_test_repeated_record),
 	KUNIT_CASE(cnnacc_queue_test_interrupts),
 	KUNIT_CASE(cnnacc_queue_test_events),
 	KUNIT_CASE(cnnacc_queue_test_shell_error),
