@@ -43,7 +43,8 @@ static void gcuc_close(struct cnn_backend *base)
 {
 	struct gcuc_core *core = (struct gcuc_core *)base;
 
-	for (int i = 0; core->nodes && i < base->compile->g->n_nodes; i++)
+	/* The graph may have more nodes by now: changes of layout. */
+	for (int i = 0; core->nodes && i < core->n_nodes; i++)
 		gcuc_conv_free(&core->nodes[i].conv);
 	free(core->nodes);
 	free(core);
@@ -59,7 +60,8 @@ static struct cnn_backend *gcuc_open(struct cnn_compile *compile,
 	core->base =
 		(struct cnn_backend){ .ops = &cnn_backend_gcu, .compile = compile, .info = info };
 	core->lut = -1;
-	core->nodes = calloc((size_t)compile->g->n_nodes + 1, sizeof(*core->nodes));
+	core->n_nodes = compile->g->n_nodes;
+	core->nodes = calloc((size_t)core->n_nodes + 1, sizeof(*core->nodes));
 	if (!core->nodes) {
 		gcuc_close(&core->base);
 		return NULL;

@@ -89,6 +89,7 @@ struct gcuc_core {
 	struct cnn_backend base;
 	struct gcuc_hw hw;
 	struct gcuc_node *nodes;	/* by node index */
+	int n_nodes;			/* of the graph that it was opened for */
 	int64_t lut;			/* offset in the weights; -1: not there yet */
 };
 

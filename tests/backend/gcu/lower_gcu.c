@@ -312,6 +312,62 @@ static void check_random(uint32_t seed, uint32_t count)
 	}
 }
 
+/* ---- maps that are read in two layouts -------------------------------------------------- */
+
+#define MAPS		3
+#define CHANNELS	16
+#define POINTS		16
+
+/* A convolution of map i, whose result the next convolution and a product read. */
+static void add_map(struct onnx_build *b, int i)
+{
+	char in[64], map[16], flat[16], row[16];
+
+	snprintf(in, sizeof(in), "x%d s xz w ws wz s xz", i);
+	snprintf(map, sizeof(map), "x%d", i + 1);
+	snprintf(flat, sizeof(flat), "flat%d", i);
+	snprintf(row, sizeof(row), "row%d", i);
+	ob_node(b, "QLinearConv", in, map);
+	ob_node(b, "Flatten", map, flat);
+	snprintf(in, sizeof(in), "%s s xz p ws wz s xz", flat);
+	ob_node(b, "QLinearMatMul", in, row);
+}
+
+/* The graph gets a node for each map's second layout while cores are open. */
+static void check_two_layouts(const char *device)
+{
+	const int64_t x[4] = { 1, CHANNELS, 4, POINTS / 4 }, w[4] = { CHANNELS, CHANNELS, 1, 1 };
+	const int64_t p[2] = { CHANNELS * POINTS, CHANNELS };
+	struct bench t = { .core = "gcu" };
+	struct onnx_build *b = ob_new(13);
+	struct answer got = { 0 };
+	const char *wrong;
+	size_t len;
+	void *file;
+
+	ob_input(b, "x0", UINT8, 4, x);
+	add_bytes(b, "w", INT8, 4, w);
+	add_bytes(b, "p", INT8, 2, p);
+	ob_floats(b, "s", 0, NULL, (const float[]){ 1 });
+	ob_floats(b, "ws", 0, NULL, (const float[]){ 0.01f });
+	ob_bytes(b, "xz", UINT8, 0, NULL, (const uint8_t[]){ 128 });
+	ob_bytes(b, "wz", INT8, 0, NULL, (const uint8_t[]){ 0 });
+	for (int i = 0; i < MAPS; i++)
+		add_map(b, i);
+	ob_node(b, "QLinearConv", "x3 s xz w ws wz s xz", "last");
+	ob_attr_int(ob_node(b, "Concat", "row0 row1 row2", "y"), "axis", 1);
+	ob_output(b, "y");
+	ob_output(b, "last");
+	file = ob_pack(b, &len);
+	ob_free(b);
+	wrong = bench_open(&t, device) ? t.err.text : run_both(&t, file, len, false, 1, &got);
+	if (!wrong && got.moved + got.converted < MAPS)
+		wrong = "fewer changes of layout than maps";
+	check("maps that a convolution and a product read", wrong);
+	bench_close(&t);
+	free(file);
+}
+
 /* ---- what is refused ------------------------------------------------------------------- */
 
 struct search {
@@ -387,6 +443,7 @@ int main(int argc, char **argv)
 
 	read_options(argc, argv, &seed, &count);
 	check_random(seed, count);
+	check_two_layouts(devices[0]);
 	check_refusal("stride 9, limit of gcu 8", 9, (uint8_t[]){ 0, 0 }, (uint8_t[]){ 1, 1 }, 1);
 	check_refusal("weights less the zero points of their channels are -100 to 200, gcu has 8 "
 		      "bits", 1, (uint8_t[]){ 0, 100 }, (uint8_t[]){ 200, 0 }, 1);
