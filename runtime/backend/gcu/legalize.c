@@ -33,10 +33,10 @@ struct split {
 	int bias, y_scale, y_zero;	/* inputs; bias -1: it has none */
 	struct cnn_tensor t[INPUTS_MAX], y;
 	bool conv;			/* weights are by output channel */
-	bool plain;			/* of bytes, and not transposed: ConvInteger and QLinearSums */
+	bool plain;			/* ConvInteger and QLinearSums: bytes, not transposed */
 	bool transposed, grouped;
 	int64_t bits;			/* multiplier_bits of RequantizeSums, if not plain */
-	int64_t w_k, w_c;		/* elements between output and input channels of its weights */
+	int64_t w_k, w_c;		/* weights between output and input channels */
 	int64_t group;			/* output channels of one */
 	bool *passes;			/* by output channel */
 	int64_t channels, passing;

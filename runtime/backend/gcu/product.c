@@ -15,8 +15,8 @@ static const struct form forms[] = {
 	{ CNN_OP_CONV_INTEGER, 2, 1, 3, -1, -1 }, { CNN_OP_MATMUL_INTEGER, 2, 1, 3, -1, -1 },
 	{ CNN_OP_QLINEAR_CONV, 2, 3, 5, 8, 6 },	  { CNN_OP_QLINEAR_MATMUL, 2, 3, 5, -1, 6 },
 	{ CNN_OP_QGEMM, 2, 3, 5, 6, 7 },	  { CNN_OP_QLINEAR_CONV_TRANSPOSE, 2, 3, 5, 8, 6 },
-	{ CNN_OP_INTEGER_CONV, 2, 1, 3, -1, -1 }, { CNN_OP_INTEGER_CONV_TRANSPOSE, 2, 1, 3, -1, -1 },
-	{ CNN_OP_INTEGER_MATMUL, 2, 1, 3, -1, -1 },
+	{ CNN_OP_INTEGER_CONV, 2, 1, 3, -1, -1 }, { CNN_OP_INTEGER_MATMUL, 2, 1, 3, -1, -1 },
+	{ CNN_OP_INTEGER_CONV_TRANSPOSE, 2, 1, 3, -1, -1 },
 };
 
 #define INPUTS_MAX	9

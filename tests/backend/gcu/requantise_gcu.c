@@ -256,7 +256,8 @@ static void check_file(const char *name, struct onnx_build *b, Onnx__NodeProto *
 	ob_output(b, "y");
 	file = ob_pack(b, &len);
 	ob_free(b);
-	wrong = bench_open(&t, "sim:cores=gcu") ? t.err.text : run_both(&t, file, len, false, 1, &got);
+	wrong = bench_open(&t, "sim:cores=gcu") ? t.err.text :
+		run_both(&t, file, len, false, 1, &got);
 	if (text && wrong && strstr(wrong, text))
 		wrong = NULL;
 	else if (text && !wrong)

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Depthwise convolutions of which gcu requantises some channels: it does so where cores are
-# preferred.  Where that costs more than it saves, --prefer time leaves all sums to the CPU, says so,
-# and is faster.
+# preferred.  Where that costs more than it saves, --prefer time leaves all sums to the CPU, says
+# so, and is faster.
 . "$(dirname "$0")/../../../lib/tap.sh"
 cnnrun="$build/runtime/tools/cnnrun"
 
@@ -26,7 +26,8 @@ preferences()
 	echo "by cost: $device and $time products; $(modelled device) and $(modelled time) ms"
 	[ "$device" -eq 0 ] && [ "$time" -gt 0 ] &&
 		[ "$(grep -c '^ *[0-9]* IntegerConv ' "$work/device")" -ge "$time" ] &&
-		awk -v a="$(modelled time)" -v b="$(modelled device)" 'BEGIN { exit !(a > 0 && a < b) }'
+		awk -v a="$(modelled time)" -v b="$(modelled device)" \
+			'BEGIN { exit !(a > 0 && a < b) }'
 }
 
 work=$(mktemp -d)
