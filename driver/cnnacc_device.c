@@ -73,6 +73,8 @@ bool cnnacc_device_gone(struct cnnacc_device *cdev)
 {
 	unsigned int tries = 3;
 
+	if (cdev->unpowered)
+		return true;
 	/* Retry: a single wrong answer may be transient, a removal is permanent. */
 	while (tries--)
 		if (cnnacc_read(cdev, CNNACC_REG_MAGIC) == CNNACC_MAGIC)

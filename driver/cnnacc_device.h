@@ -212,7 +212,7 @@ struct cnnacc_core {
  * @vector_max: number of @vectors: one for everything, or as many as there are cores and one
  * @vectors: the interrupts, one per core and then one for errors
  * @irq_blocked: interrupt handlers do not access registers, as the device may have no power
- * @unpowered: the device could not be resumed for its removal: its registers are not accessed
+ * @unpowered: the device could not be powered on: its registers are not accessed
  * @shell_error: last error that the interrupt handler read
  * @pair_lock: makes reads of lo/hi register pairs atomic
  * @irq_lock: protects @irq_enable

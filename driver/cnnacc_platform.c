@@ -53,7 +53,7 @@ static void cnnacc_platform_allow_dma(struct device *dev, bool allow)
 	struct cnnacc_device *cdev = dev_get_drvdata(dev);
 	struct cnnacc_platform *platform = cdev->bus_state;
 
-	if (allow)
+	if (allow || !platform->on)
 		return;
 	/* A device that was just reset does no DMA, and its registers can be accessed. */
 	reset_control_assert(platform->reset);
@@ -292,33 +292,35 @@ static int cnnacc_platform_runtime_resume(struct device *dev)
 	struct cnnacc_device *cdev = dev_get_drvdata(dev);
 	int ret = cnnacc_platform_power_on(dev, cdev->bus_state);
 
+	cdev->unpowered = ret;
 	return ret ? ret : cnnacc_pm_runtime_resume(dev);
 }
 
-/* The device may sleep already; unlike that of PCI, this bus does not wake it. */
+/*
+ * The device may sleep already; unlike that of PCI, this bus does not wake it.  One that gets no
+ * power does not keep the system from sleeping.
+ */
 static int cnnacc_platform_suspend(struct device *dev)
 {
 	struct cnnacc_device *cdev = dev_get_drvdata(dev);
-	int ret = pm_runtime_resume_and_get(dev);
 
-	if (ret)
-		return ret;
+	if (pm_runtime_get_sync(dev) < 0)
+		cdev->unpowered = true;
 	cnnacc_pm_suspend(dev);
 	cnnacc_platform_power_off(cdev->bus_state);
 	return 0;
 }
 
-/* If the device gets no power its users stay blocked: there is nothing that they could be told. */
+/* A device that gets no power becomes wedged, so that its users are not left blocked. */
 static int cnnacc_platform_resume(struct device *dev)
 {
 	struct cnnacc_device *cdev = dev_get_drvdata(dev);
 	int ret = cnnacc_platform_power_on(dev, cdev->bus_state);
 
-	if (ret)
-		return ret;
+	cdev->unpowered = ret;
 	cnnacc_pm_resume(dev);
 	cnnacc_pm_put(cdev);
-	return 0;
+	return ret;
 }
 
 static const struct dev_pm_ops cnnacc_platform_pm_ops = {

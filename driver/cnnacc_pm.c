@@ -41,7 +41,7 @@ void cnnacc_pm_put(struct cnnacc_device *cdev)
  * The section must not wait for a reset: it excludes &cnnacc_device.suspend_work, which resets
  * wait for.
  *
- * Return: 0, or -ENODEV if the device is unplugged or cannot be resumed
+ * Return: 0, or -ENODEV if the device is unplugged or has no power
  */
 int cnnacc_device_enter(struct cnnacc_device *cdev, int *idx)
 {
@@ -52,6 +52,10 @@ int cnnacc_device_enter(struct cnnacc_device *cdev, int *idx)
 		return -ENODEV;
 	}
 	down_read(&cdev->suspend_lock);
+	if (cdev->unpowered) {
+		cnnacc_device_exit(cdev, *idx);
+		return -ENODEV;
+	}
 	return 0;
 }
 
@@ -69,7 +73,8 @@ void cnnacc_pm_suspend_work(struct work_struct *work)
 	struct cnnacc_device *cdev = container_of(work, struct cnnacc_device, suspend_work);
 
 	guard(rwsem_write)(&cdev->suspend_lock);
-	cnnacc_device_suspend(cdev);
+	if (!cdev->unpowered)
+		cnnacc_device_suspend(cdev);
 	cnnacc_irq_block(cdev);
 	complete(&cdev->stopped);
 	/* TASK_IDLE: the system may be suspended for longer than the hung-task timeout. */
@@ -151,7 +156,8 @@ void cnnacc_pm_stop(struct cnnacc_device *cdev)
 {
 	struct device *dev = cdev->drm.dev;
 
-	cdev->unpowered = pm_runtime_get_sync(dev) < 0;
+	if (pm_runtime_get_sync(dev) < 0)
+		cdev->unpowered = true;
 	pm_runtime_forbid(dev);
 	pm_runtime_dont_use_autosuspend(dev);
 }
