@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # Board and device in emulators that are built from source: of the distribution's version and of
-# Debian 13's, whose riscv64 also does what a PCI device needs.
+# Debian 13's, whose riscv64 also has the MSI that a PCI device needs.
 . "$(dirname "$0")/../lib.sh"
 
 # build_emulator ARCH [SUITE]: prints its path; minutes, if it is not in the cache.
@@ -32,4 +32,5 @@ check_boards()
 check_boards ''
 check_boards trixie
 board_kmd "riscv64, pci" riscv64 pci --qemu "$qemu" --device cores=ccp+hwpe -- kmd_all
+check_board_networks riscv64 pci --qemu "$qemu"
 tap_done
