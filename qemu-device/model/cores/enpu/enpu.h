@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
+/* Internals of core enpu (Documentation/hardware/enpu.rst). */
+#ifndef CM_ENPU_H
+#define CM_ENPU_H
+
+#include "cnnacc_enpu.h"
+#include "sequencer.h"
+
+#define ENPU_LANES	CNNACC_ENPU_PES		/* channels in a word */
+#define ENPU_WORD	CNNACC_ENPU_WORD_BYTES
+#define ENPU_PSUMS	CNNACC_ENPU_PSUMS	/* words of a tile, at most */
+#define ENPU_COUNTERS \
+	((CNNACC_ENPU_REG_PSUM_WRITES - CNNACC_ENPU_REG_LAYERS) / 8 + 1)
+/* Index of a counter, by its register. */
+#define ENPU_COUNTER(name)	((CNNACC_ENPU_REG_##name - CNNACC_ENPU_REG_LAYERS) / 8)
+
+/* ---- stage.c: instructions ---- */
+
+enum enpu_kind { ENPU_WINDOW, ENPU_POINTWISE, ENPU_RESHAPE };
+
+/* What an opcode uses. */
+enum {
+	ENPU_ALL_CHANNELS = 0x1,	/* sums over the Ci channels of A */
+	ENPU_WEIGHTS = 0x2,
+	ENPU_BLOCK = 0x4,		/* may have a block */
+	ENPU_SHIFT = 0x8,		/* has a shift, of the record unless of a block */
+	ENPU_TABLE = 0x10,
+	ENPU_MAP_B = 0x20,
+};
+
+/** struct enpu_op - properties of an opcode. */
+struct enpu_op {
+	uint32_t opcode;		/* enum cnnacc_enpu_opcode */
+	enum enpu_kind kind;
+	uint32_t uses;
+};
+
+/** struct enpu_stage - a decoded instruction with its record; sizes are 1 to 256. */
+struct enpu_stage {
+	const struct enpu_op *op;	/* NULL: no such opcode, or STOP */
+	uint32_t index;			/* in the ITCM */
+	uint32_t opcode;		/* all eight bits */
+	bool first;			/* of its layer */
+	bool fused, stored;
+	bool block;			/* bias and shift come from a block */
+	uint32_t sh, sw, ph, pw, dh, dw;
+	uint32_t y, x, in_y, in_x;
+	uint32_t hk, wk, ho, wo, co, ci, zs;
+	uint32_t hi, wi;
+	uint32_t groups;		/* words of a pixel of the results: ceil16(Co) */
+	uint32_t word3;			/* with its reserved bits */
+	struct cnnacc_enpu_record r;
+};
+
+/** struct enpu_range - words of a local memory that a stage uses. */
+struct enpu_range {
+	uint32_t memory;		/* enum cnnacc_enpu_memory */
+	uint32_t step;			/* words between the pixels of a map */
+	uint64_t first, count;		/* words */
+};
+
+struct enpu;
+
+/* Decode ITCM entry @index, which must exist; @first: it begins a layer. */
+void enpu_decode(const struct enpu *h, uint32_t index, bool first, struct enpu_stage *stage);
+/* Words of what @which, an enum cnnacc_enpu_range from A on, names; false if @stage lacks it. */
+bool enpu_range(const struct enpu_stage *stage, uint32_t which, struct enpu_range *range);
+/* Channels of map A that a first stage reads. */
+uint32_t enpu_channels(const struct enpu_stage *stage);
+
+/* Word of a decoded address, which must be in range. */
+int8_t *enpu_word(const struct enpu *h, uint32_t memory, uint64_t word);
+
+static inline uint32_t enpu_ceil16(uint32_t n)
+{
+	return (n + 15) / 16;
+}
+
+static inline bool enpu_last(const struct enpu_stage *stage)
+{
+	return !stage->fused;
+}
+
+/* ---- reshape.c ---- */
+
+/** struct enpu_shape - a decoded reshape of a map of a stage. */
+struct enpu_shape {
+	uint32_t perm[4];
+	uint32_t split, stack;
+	uint32_t factor;		/* 1: nothing is cut */
+	bool interleave;
+	bool keeps_words;
+	uint32_t part;			/* size of a part of dimension split */
+	uint32_t stacked;		/* size of dimension stack before the cut */
+	uint32_t size[4];		/* of the result: N', H', W', C' */
+};
+
+/* Is the reshape impossible?  If so, @limit is what ERR_LIMIT says of it. */
+bool enpu_bad_shape(const struct enpu_stage *stage, uint32_t *limit);
+/* Decode a reshape that is possible. */
+struct enpu_shape enpu_shape(const struct enpu_stage *stage);
+/*
+ * Store @value, the 16 channels of @pixel (row, column, group) of the map, at their places in
+ * the result @range.
+ */
+void enpu_store_reshaped(const struct enpu *h, const struct enpu_stage *stage,
+			 const struct enpu_range *range, const uint32_t pixel[3],
+			 const int8_t value[ENPU_LANES]);
+
+/* ---- checks.c, overlap.c, cost.c: a program before it runs ---- */
+
+/** struct enpu_cost - clocks and counters of a layer or a program. */
+struct enpu_cost {
+	uint64_t cycles;
+	uint64_t counter[ENPU_COUNTERS];
+	uint64_t mac_useful, local_read_bytes, local_write_bytes;
+};
+
+/** struct enpu_error - why a program is refused. */
+struct enpu_error {
+	uint32_t status_class, code, detail;
+	uint32_t insn, value, limit;
+};
+
+/** struct enpu_program - what the checks find out. */
+struct enpu_program {
+	uint32_t end;			/* ITCM index of STOP */
+	uint32_t banks;			/* bit 2 * memory + bank of each that it claims */
+	struct enpu_cost cost;
+	struct enpu_error error;
+};
+
+/** struct enpu_layer - stages of one layer. */
+struct enpu_layer {
+	struct enpu_stage *stage;
+	uint32_t count;
+};
+
+/* Check the program that begins at @start; on false, @program->error is filled in. */
+bool enpu_check_program(struct enpu *h, uint32_t start, struct enpu_program *program);
+/* Fill in @error with E_OVERLAP and return false if a result overlaps what it must not. */
+bool enpu_check_overlap(struct enpu *h, const struct enpu_layer *layer, struct enpu_error *error);
+/* Add what a layer costs. */
+void enpu_add_cost(const struct enpu *h, const struct enpu_layer *layer, struct enpu_cost *cost);
+/* Tiles of a layer. */
+uint64_t enpu_tiles(const struct enpu_stage *first);
+
+/* ---- arithmetic.c ---- */
+
+/** struct enpu_scale - bias and shift of 16 channels, each shift -31 to 31. */
+struct enpu_scale {
+	int32_t bias[ENPU_LANES];
+	int32_t shift[ENPU_LANES];
+};
+
+/** struct enpu_segment - an entry of an activation table. */
+struct enpu_segment {
+	int32_t a, b;
+	uint32_t shift;
+};
+
+/** struct enpu_window - a tile's points: rows and columns of psums in those of a pad. */
+struct enpu_window {
+	uint32_t y, x;			/* pixels */
+	uint32_t hk, wk;
+	uint32_t sh, sw;		/* points between pixels */
+	uint32_t dh, dw;		/* points between kernel rows and columns */
+	uint32_t pitch;			/* points in a row of the pad */
+};
+
+/** struct enpu_pad - 16 channels of each point of a sub-image. */
+struct enpu_pad {
+	int8_t point[CNNACC_ENPU_IFMAP_PAD][ENPU_LANES];
+};
+
+/* Psums, or values of a stage, of a tile: one word each, groups of channels outside pixels. */
+typedef uint32_t enpu_psums[ENPU_PSUMS][ENPU_LANES];
+typedef int8_t enpu_values[ENPU_PSUMS][ENPU_LANES];
+
+/** struct enpu_simd - kernels for one vector width; all give bit-identical results. */
+struct enpu_simd {
+	/*
+	 * Add the products of @channels channels, all with all of @groups groups; @weight is that
+	 * of the first channel, in the layout of CONV weights.
+	 */
+	void (*conv)(enpu_psums psum, const struct enpu_pad *pad, const struct enpu_window *w,
+		     const int8_t *weight, uint32_t channels, uint32_t groups);
+	/* Add the products of each channel; a kernel point's weights are @groups words apart. */
+	void (*channelwise)(enpu_psums psum, const struct enpu_pad *pad,
+			    const struct enpu_window *w, const int8_t *weight, uint32_t groups);
+};
+
+const struct enpu_simd *enpu_simd(uint32_t simd);
+
+/* Maxima of each channel. */
+void enpu_max(enpu_values value, const struct enpu_pad *pad, const struct enpu_window *w);
+/* Requantise @count words, psums of @bits bits. */
+void enpu_requantise(const uint32_t (*psum)[ENPU_LANES], const struct enpu_scale *scale,
+		     uint32_t bits, int8_t (*value)[ENPU_LANES], uint32_t count);
+void enpu_relu(int8_t (*value)[ENPU_LANES], uint32_t count);
+/* @table: CNNACC_ENPU_LUT_SEGMENTS entries. */
+void enpu_lookup(int8_t (*value)[ENPU_LANES], const struct enpu_segment *table, uint32_t count);
+/* value = clamp8(value + b) */
+void enpu_add(int8_t (*value)[ENPU_LANES], const int8_t (*b)[ENPU_LANES], uint32_t count);
+
+/* ---- layer.c, exec.c, enpu.c ---- */
+
+/** struct enpu_state - head of the flat state; the memories follow it. */
+struct enpu_state {
+	struct cm_seq_state seq;
+	uint32_t running;		/* no WAIT has seen the end of the last program */
+	uint32_t start, end;		/* ITCM indices of the last program */
+	uint32_t banks;			/* claimed, while it is running */
+	uint32_t err_insn, err_value, err_limit;
+	uint32_t pending;		/* the program's results from here on are not computed: */
+	uint32_t layer;			/* ITCM index of the layer's first stage */
+	uint32_t oy, ox;		/* tile */
+	uint32_t reserved;
+	uint64_t counter[ENPU_COUNTERS];
+};
+
+struct enpu {
+	struct cm_seq seq;		/* must be the first member */
+	struct enpu_state *s;		/* begins with that of seq */
+	const struct enpu_simd *simd;
+	uint32_t psum_bits;
+	bool prefetch;
+	uint32_t insns;			/* ITCM entries */
+	/* Derived from the state, or of use only while a function runs. */
+	struct enpu_layer layer;
+	bool layer_valid;		/* it is the one at s->layer */
+	struct enpu_range *range;	/* maps of the layer whose overlaps are checked */
+	uint64_t check_ns;		/* estimated host time of checks, not yet charged */
+	enpu_psums psum;
+	enpu_values value, b;
+	struct enpu_pad pad;
+};
+
+static inline struct enpu *enpu_of(const struct cm_seq *seq)
+{
+	return (struct enpu *)seq;
+}
+
+/* layer.c: can the saved position have been reached, in a program that passes the checks? */
+bool enpu_position_possible(struct enpu *h);
+/* Compute tiles; cm_seq_ops.work(). */
+bool enpu_work(struct cm_seq *seq, int64_t *budget);
+
+/* exec.c */
+extern const struct cm_seq_ops enpu_seq_ops;
+
+#endif
