@@ -95,7 +95,7 @@ static bool enpu_exec(void *priv, const struct cnnacc_seq_command *command)
 	enpu->running = true;
 	enpu->regs.start = start;
 	enpu->regs.end = start + enpu->insns;
-	enpu->regs.banks = enpu_banks(enpu, start);
+	enpu->regs.banks = enpu_banks(enpu->bytes, start, enpu->insn, enpu->insns);
 	enpu->seq.d = enpu->seq.t + enpu_count(enpu);
 	if (enpu->seq.d > enpu->seq.job->cycle_limit) {
 		enpu->coverage.cut_off++;

@@ -71,9 +71,9 @@ struct enpu_range enpu_range_out(const struct enpu_insn *insn)
 
 /* ----------------------------------------------------------------- banks */
 
-static uint32_t banks_of(const struct golden_enpu *enpu, struct enpu_range r)
+static uint32_t banks_of(const uint32_t *bytes, struct enpu_range r)
 {
-	uint64_t half = enpu->bytes[r.memory] / CNNACC_ENPU_BANKS;
+	uint64_t half = bytes[r.memory] / CNNACC_ENPU_BANKS;
 	uint64_t first = r.first * CNNACC_ENPU_WORD_BYTES;
 	uint64_t last = first + r.words * CNNACC_ENPU_WORD_BYTES - 1;
 	uint32_t banks = 0;
@@ -84,35 +84,36 @@ static uint32_t banks_of(const struct golden_enpu *enpu, struct enpu_range r)
 	return banks;
 }
 
-static uint32_t banks_of_insn(const struct golden_enpu *enpu, const struct enpu_insn *i)
+static uint32_t banks_of_insn(const uint32_t *bytes, const struct enpu_insn *i)
 {
 	uint32_t banks = 0;
 
 	if (i->first)
-		banks |= banks_of(enpu, enpu_range_a(i));
+		banks |= banks_of(bytes, enpu_range_a(i));
 	if (enpu_has_b(i))
-		banks |= banks_of(enpu, enpu_range_b(i));
+		banks |= banks_of(bytes, enpu_range_b(i));
 	if (enpu_has_weights(i))
-		banks |= banks_of(enpu, enpu_range_weights(i));
+		banks |= banks_of(bytes, enpu_range_weights(i));
 	if (enpu_has_block(i))
-		banks |= banks_of(enpu, enpu_range_block(i));
+		banks |= banks_of(bytes, enpu_range_block(i));
 	if (i->op == CNNACC_ENPU_LUT)
-		banks |= banks_of(enpu, enpu_range_lut(i));
+		banks |= banks_of(bytes, enpu_range_lut(i));
 	if (enpu_has_skip(i))
-		banks |= banks_of(enpu, enpu_range_skip(i));
+		banks |= banks_of(bytes, enpu_range_skip(i));
 	if (enpu_has_out(i))
-		banks |= banks_of(enpu, enpu_range_out(i));
+		banks |= banks_of(bytes, enpu_range_out(i));
 	return banks;
 }
 
-uint32_t enpu_banks(const struct golden_enpu *enpu, uint32_t start)
+uint32_t enpu_banks(const uint32_t *bytes, uint32_t start, const struct enpu_insn *insn,
+		    unsigned int insns)
 {
-	int64_t entries = enpu->insns + 1;
-	uint32_t banks = banks_of(enpu, (struct enpu_range){ CNNACC_ENPU_ITCM, start, entries, 0 });
+	int64_t entries = insns + 1;
+	uint32_t banks = banks_of(bytes, (struct enpu_range){ CNNACC_ENPU_ITCM, start, entries, 0 });
 
-	banks |= banks_of(enpu, (struct enpu_range){ CNNACC_ENPU_TABLE, 4 * (int64_t)start,
+	banks |= banks_of(bytes, (struct enpu_range){ CNNACC_ENPU_TABLE, 4 * (int64_t)start,
 						     4 * entries, 0 });
-	for (unsigned int n = 0; n < enpu->insns; n++)
-		banks |= banks_of_insn(enpu, &enpu->insn[n]);
+	for (unsigned int n = 0; n < insns; n++)
+		banks |= banks_of_insn(bytes, &insn[n]);
 	return banks;
 }

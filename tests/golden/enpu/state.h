@@ -80,8 +80,12 @@ struct enpu_range enpu_range_block(const struct enpu_insn *insn);
 struct enpu_range enpu_range_lut(const struct enpu_insn *insn);
 struct enpu_range enpu_range_skip(const struct enpu_insn *insn);
 struct enpu_range enpu_range_out(const struct enpu_insn *insn);
-/* Banks of all ranges, as in register BANKS. */
-uint32_t enpu_banks(const struct golden_enpu *enpu, uint32_t start);
+/*
+ * Banks of a program that starts at ITCM index @start and has @insns instructions before its STOP,
+ * as in register BANKS; @bytes: sizes of the memories.
+ */
+uint32_t enpu_banks(const uint32_t *bytes, uint32_t start, const struct enpu_insn *insn,
+		    unsigned int insns);
 
 /* ---- check.c: decode and check the program; false after golden_seq_fail() */
 
