@@ -62,13 +62,16 @@ static void pick_window(struct gen_enpu *gen, struct enpu_insn *i)
 	i->pad = enpu_chance(gen, 50) ? 0 : enpu_pick(gen, -128, 127);
 }
 
+#define FIELD_MAX	63	/* y' and x' have six bits */
+
 /* Does the tile fit into the pads? */
 static bool tile_fits(struct enpu_insn *i)
 {
 	enpu_fit(i);
 	if (i->y * i->x * i->zs > CNNACC_ENPU_PSUMS)
 		return false;
-	return !enpu_is_window(i) || (i->in_y * i->in_x <= CNNACC_ENPU_IFMAP_PAD);
+	return !enpu_is_window(i) || (i->in_y <= FIELD_MAX && i->in_x <= FIELD_MAX &&
+				      i->in_y * i->in_x <= CNNACC_ENPU_IFMAP_PAD);
 }
 
 static bool pick_tile(struct gen_enpu *gen, struct enpu_insn *i)
