@@ -62,7 +62,7 @@ static void cover_program(struct golden_enpu *enpu)
 
 /* ------------------------------------------------ callbacks of the sequencer */
 
-static bool fails(struct golden_enpu *enpu, enum cnnacc_enpu_code code, uint32_t detail)
+static bool fails(struct golden_enpu *enpu, uint16_t code, uint32_t detail)
 {
 	return golden_seq_fail(&enpu->seq, CNNACC_STATUS_BAD_PROGRAM, code, detail);
 }
@@ -70,9 +70,9 @@ static bool fails(struct golden_enpu *enpu, enum cnnacc_enpu_code code, uint32_t
 static bool check_command(struct golden_enpu *enpu, const struct cnnacc_seq_command *command)
 {
 	if (command->op & (CNNACC_SEQ_RESULT | CNNACC_SEQ_EVENTS))
-		return fails(enpu, (enum cnnacc_enpu_code)CNNACC_SEQ_E_COMMAND, 0);
+		return fails(enpu, CNNACC_SEQ_E_COMMAND, 0);
 	if (command->arg[5])
-		return fails(enpu, (enum cnnacc_enpu_code)CNNACC_SEQ_E_COMMAND, 6);
+		return fails(enpu, CNNACC_SEQ_E_COMMAND, 6);
 	if (command->arg[0] != CNNACC_ENPU_RUN) {
 		enpu->coverage.illegal[CNNACC_ENPU_BAD_EXEC]++;
 		return fails(enpu, CNNACC_ENPU_E_ILLEGAL, CNNACC_ENPU_BAD_EXEC);
@@ -110,7 +110,7 @@ static bool enpu_exec(void *priv, const struct cnnacc_seq_command *command)
 static bool enpu_drain(void *priv, const struct cnnacc_seq_command *command)
 {
 	(void)command;
-	return fails(priv, (enum cnnacc_enpu_code)CNNACC_SEQ_E_COMMAND, 0);
+	return fails(priv, CNNACC_SEQ_E_COMMAND, 0);
 }
 
 static bool enpu_busy(void *priv)

@@ -58,7 +58,6 @@ struct gen_enpu {
 	unsigned int insns;
 	uint8_t weight[ENPU_IMAGE_BYTES];
 	int64_t blocks;
-	bool running;
 };
 
 /* Fill @job, whose image is @image; depends on @seed alone. */
