@@ -364,7 +364,7 @@ bool enpu_check(struct golden_enpu *enpu, uint32_t start)
 		struct enpu_insn *i = &enpu->insn[n];
 		struct check c = { enpu, i, &enpu->insn[first] };
 
-		enpu_decode(enpu, index, i);
+		enpu_decode_insn(enpu, index, i);
 		i->first = n == first;
 		if (!check_opcode(&c))
 			return false;

@@ -9,7 +9,7 @@ static const char *const device_cores[] = {
 	"enpu:dtcm=20480:skip=20480:weight=24576:prefetch=off:job-cycles-max=9223372036854775807",
 	("enpu:itcm=1024:dtcm=4096:skip=2048:weight=8192:psum-bits=24:prefetch=off+"
 	 "enpu:itcm=16384:dtcm=131072:skip=1088:weight=16384:job-cycles-max=50000000"),
-	"enpu:psum-bits=24:weight=131072",
+	"enpu:psum-bits=24:weight=131072:job-cycles-max=9223372036854775807",
 };
 
 static const char *const kind_name[GEN_ENPU_KINDS] = {

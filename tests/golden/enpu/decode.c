@@ -66,7 +66,7 @@ static void decode_record(const uint8_t *at, struct enpu_insn *i)
 	i->reshape = word_get(at, 12);
 }
 
-void enpu_decode(const struct golden_enpu *enpu, uint32_t index, struct enpu_insn *insn)
+void enpu_decode_insn(const struct golden_enpu *enpu, uint32_t index, struct enpu_insn *insn)
 {
 	insn->index = index;
 	insn->first = true;

@@ -49,7 +49,7 @@ int64_t enpu_groups(int64_t channels);		/* ceil16() of the page */
 
 /* ---- decode.c */
 
-void enpu_decode(const struct golden_enpu *enpu, uint32_t index, struct enpu_insn *insn);
+void enpu_decode_insn(const struct golden_enpu *enpu, uint32_t index, struct enpu_insn *insn);
 bool enpu_is_conv(const struct enpu_insn *insn);
 bool enpu_is_window(const struct enpu_insn *insn);
 bool enpu_is_pointwise(const struct enpu_insn *insn);

@@ -16,7 +16,7 @@ static int32_t wrap(uint32_t v, uint32_t bits)
 
 static int8_t requantise(int32_t v, int32_t shift)
 {
-	int64_t half = shift > 0 && !MUTANT(HALVES) ? (int64_t)1 << (shift - 1) : 0;
+	int64_t half = shift > 0 && !MUTANT(FLOOR) ? (int64_t)1 << (shift - 1) : 0;
 
 	if (shift < 0)
 		return clamp8((int64_t)v * ((int64_t)1 << -shift));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
 /* The checks of a program, in the order of the hardware page. */
 #include "enpu.h"
-#include "enpu_mutant.h"
 
 #define CHECK_NS	60	/* estimated host time to check an instruction */
 #define CHANNEL_NS	2	/* and a channel's shift */
@@ -214,8 +213,6 @@ static uint32_t banks_of(const struct enpu *h, uint32_t memory, uint64_t first, 
 		banks |= 1u;
 	if (first + count > half)
 		banks |= 2u;
-	if (MUTANT(BANKS) && memory == CNNACC_ENPU_WORK)
-		banks = 3u;
 	return banks << CNNACC_ENPU_BANKS * memory;
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
 /* Clocks and counters of a layer. */
 #include "enpu.h"
-#include "enpu_mutant.h"
 
 /** struct load - clocks of a load and of the compute that uses it. */
 struct load {
@@ -71,8 +70,6 @@ static uint64_t load_cycles(const struct enpu *h, const struct load *load)
 {
 	if (!h->prefetch)
 		return load->compute + load->load + load->weights;
-	if (MUTANT(PREFETCH))
-		return load->compute + load->load;
 	return load->compute > load->load ? load->compute : load->load;
 }
 

@@ -7,14 +7,11 @@
 #include "mutant.h"
 
 #define ENPU_MUTANTS(M) \
-	M(HALVES, "requantisation truncates instead of rounding halves up") \
-	M(LANES, "stored words keep the lanes beyond the last channel") \
-	M(PADDING, "maximum pooling pads with the record's value") \
-	M(SEGMENT, "the table is indexed by x + 128") \
-	M(STAGE, "a stored stage that is not the last stores nothing") \
-	M(PREFETCH, "loads are added to compute with prefetch, too") \
-	M(BANKS, "a program claims both banks of the working DTCM") \
-	M(INTERLEAVE, "a split never interleaves")
+	M(FLOOR, "requantisation rounds to minus infinity instead of halves up") \
+	M(PAD, "maximum pooling pads with 0") \
+	M(DILATION, "kernel points are next to each other whatever the dilation") \
+	M(EDGE, "tiles at the edge are stored whole") \
+	M(SEGMENT, "the table is indexed by x + 128")
 
 enum enpu_mutant {
 	CM_MUTANT_ENPU_BASE = CM_MUTANT_BASE(CNNACC_CORE_ENPU) - 1,

@@ -25,6 +25,15 @@ static bool inside(const struct enpu_stage *s, const struct unit *u, uint32_t n)
 	return u->oy + n / u->columns < s->ho && u->ox + n % u->columns < s->wo;
 }
 
+/* Is it stored?  The seeded mistake stores what does not end up outside the map. */
+static bool stored(const struct enpu_stage *s, const struct unit *u, uint32_t n)
+{
+	uint32_t row = u->oy + n / u->columns, column = u->ox + n % u->columns;
+
+	return inside(s, u, n) || (MUTANT(EDGE) && s->op->kind != ENPU_RESHAPE &&
+				   row * s->wo + column < s->ho * s->wo);
+}
+
 static uint64_t pixel_word(const struct enpu_stage *s, const struct enpu_range *map,
 			   const struct unit *u, uint32_t n)
 {
@@ -55,8 +64,8 @@ static void load_map(const struct enpu *h, const struct enpu_stage *s, uint32_t 
 static void load_pad(struct enpu *h, const struct enpu_stage *s, const struct unit *u,
 		     uint32_t group)
 {
-	bool max = s->op->opcode == CNNACC_ENPU_MAX_POOL && !MUTANT(PADDING);
-	int padding = max ? INT8_MIN : (int8_t)s->r.pad;
+	bool max = s->op->opcode == CNNACC_ENPU_MAX_POOL;
+	int padding = max ? (MUTANT(PAD) ? 0 : INT8_MIN) : (int8_t)s->r.pad;
 	int8_t (*to)[ENPU_LANES] = h->pad.point;
 	struct enpu_range a;
 
@@ -196,7 +205,8 @@ static void window(struct enpu *h, const struct enpu_stage *s, const struct unit
 {
 	const struct enpu_window w = {
 		.y = s->y, .x = s->x, .hk = s->hk, .wk = s->wk, .sh = s->sh, .sw = s->sw,
-		.dh = s->dh + 1, .dw = s->dw + 1, .pitch = s->in_x,
+		.dh = MUTANT(DILATION) ? 1 : s->dh + 1, .dw = MUTANT(DILATION) ? 1 : s->dw + 1,
+		.pitch = s->in_x,
 	};
 
 	if (s->op->opcode == CNNACC_ENPU_MAX_POOL) {
@@ -221,7 +231,7 @@ static void store_word(const struct enpu *h, const struct enpu_stage *s,
 	int8_t word[ENPU_LANES];
 
 	memcpy(word, h->value[n], sizeof(word));
-	if (lanes < ENPU_LANES && !MUTANT(LANES))
+	if (lanes < ENPU_LANES)
 		memset(word + lanes, 0, ENPU_LANES - lanes);
 	if (s->op->kind == ENPU_RESHAPE)
 		enpu_store_reshaped(h, s, map, (const uint32_t[]){
@@ -236,10 +246,10 @@ static void store(const struct enpu *h, const struct enpu_stage *s, const struct
 	for (uint32_t which = CNNACC_ENPU_RANGE_SKIP; which <= CNNACC_ENPU_RANGE_OUT; which++) {
 		struct enpu_range map;
 
-		if (!enpu_range(s, which, &map) || (MUTANT(STAGE) && !enpu_last(s)))
+		if (!enpu_range(s, which, &map))
 			continue;
 		for (uint32_t n = 0; n < u->groups * u->pixels; n++)
-			if (inside(s, u, n % u->pixels))
+			if (stored(s, u, n % u->pixels))
 				store_word(h, s, &map, u, n);
 	}
 }

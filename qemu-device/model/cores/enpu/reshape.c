@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "enpu.h"
-#include "enpu_mutant.h"
 
 enum { N, H, W, C, DIMENSIONS };
 
@@ -21,7 +20,7 @@ static struct enpu_shape decode(uint32_t word)
 		.split = word >> CNNACC_ENPU_SPLIT_SHIFT & 3,
 		.stack = word >> CNNACC_ENPU_STACK_SHIFT & 3,
 		.factor = word >> CNNACC_ENPU_FACTOR_SHIFT & 0xff,
-		.interleave = word & CNNACC_ENPU_INTERLEAVE && !MUTANT(INTERLEAVE),
+		.interleave = word & CNNACC_ENPU_INTERLEAVE,
 	};
 
 	if (!shape.factor)
