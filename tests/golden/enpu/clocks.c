@@ -6,12 +6,12 @@
 struct unit {
 	uint64_t pixels;	/* P of the page */
 	uint64_t compute, load, weights;	/* C, L and V, summed over its loads */
-	uint64_t together;	/* load and compute */
+	uint64_t loads, first, last;	/* their number; C of the first and the last one */
 	uint64_t later, norms;	/* stages after the first, RESHAPE left out; BN among them */
 	uint64_t results, store;
 };
 
-static uint64_t max_u64(uint64_t a, uint64_t b)
+static int64_t max_i64(int64_t a, int64_t b)
 {
 	return a > b ? a : b;
 }
@@ -21,12 +21,13 @@ static uint64_t ceil_div(uint64_t a, uint64_t b)
 	return (a + b - 1) / b;
 }
 
-static void add_load(const struct golden_enpu *enpu, struct unit *u, const uint64_t clv[3])
+static void add_load(struct unit *u, const uint64_t clv[3])
 {
+	u->first = u->loads++ ? u->first : clv[0];
+	u->last = clv[0];
 	u->compute += clv[0];
 	u->load += clv[1];
 	u->weights += clv[2];
-	u->together += enpu->params.prefetch ? max_u64(clv[0], clv[1]) : clv[0] + clv[1] + clv[2];
 }
 
 static bool same_memory(const struct enpu_insn *i)
@@ -34,31 +35,72 @@ static bool same_memory(const struct enpu_insn *i)
 	return enpu_has_b(i) && enpu_range_a(i).memory == enpu_range_b(i).memory;
 }
 
-static void window_loads(const struct golden_enpu *enpu, const struct enpu_insn *i, struct unit *u)
+static void window_loads(const struct enpu_insn *i, struct unit *u)
 {
 	uint64_t taps = i->hk * i->wk, sub = i->in_y * i->in_x;
 
 	if (!enpu_is_conv(i)) {
-		add_load(enpu, u, (uint64_t[]){ taps * u->pixels, sub,
-						enpu_has_weights(i) ? taps : 0 });
+		add_load(u, (uint64_t[]){ taps * u->pixels, sub,
+					  enpu_has_weights(i) ? taps : 0 });
 		return;
 	}
 	for (int64_t kz = 0; kz < i->ci; kz += 16) {
 		uint64_t k = i->ci - kz < 16 ? i->ci - kz : 16;
 
-		add_load(enpu, u, (uint64_t[]){ k * taps * u->pixels, sub, k * taps * i->zs });
+		add_load(u, (uint64_t[]){ k * taps * u->pixels, sub, k * taps * i->zs });
 	}
 }
 
-static void loads(const struct golden_enpu *enpu, const struct enpu_insn *i, struct unit *u)
+static void loads(const struct enpu_insn *i, struct unit *u)
 {
 	u->pixels = i->y * i->x * enpu_stage_z(i);
 	if (enpu_is_window(i))
-		window_loads(enpu, i, u);
+		window_loads(i, u);
 	else
-		add_load(enpu, u, (uint64_t[]){ i->op == CNNACC_ENPU_RESHAPE ? 0 : u->pixels,
-						u->pixels * (same_memory(i) ? 2 : 1),
-						i->op == CNNACC_ENPU_BN });
+		add_load(u, (uint64_t[]){ i->op == CNNACC_ENPU_RESHAPE ? 0 : u->pixels,
+					  u->pixels * (same_memory(i) ? 2 : 1),
+					  i->op == CNNACC_ENPU_BN });
+}
+
+/* F of the page. */
+static int64_t lead(const struct enpu_insn *i, const struct unit *u)
+{
+	int64_t p = u->pixels, most = 0;
+
+	if (!enpu_is_window(i))
+		return same_memory(i) ? p : 0;
+	/* Of the first channel and group: the word that comes latest for its turn. */
+	for (int64_t r = 0; r < i->hk; r++)
+		for (int64_t s = 0; s < i->wk; s++)
+			for (int64_t n = 0; n < i->y * i->x; n++) {
+				int64_t row = n / i->x * i->sh + r * (i->dh + 1);
+				int64_t column = n % i->x * i->sw + s * (i->dw + 1);
+
+				most = max_i64(most, row * i->in_x + column -
+						     ((r * i->wk + s) * p + n));
+			}
+	return most;
+}
+
+/* Clocks of the first stage of @units units, @setup being those before it. */
+static uint64_t first_stage(const struct golden_enpu *enpu, const struct enpu_insn *i,
+			    const struct unit *u, int64_t units, int64_t setup)
+{
+	bool reshape = i->op == CNNACC_ENPU_RESHAPE;
+	int64_t f = lead(i, u), n = units * u->loads, load = u->load / u->loads;
+	int64_t c1 = reshape ? (int64_t)u->pixels : (int64_t)u->first;
+	int64_t cn = reshape ? (int64_t)u->pixels : (int64_t)u->last;
+	int64_t sum = units * (reshape ? u->pixels : u->compute), wait;
+
+	if (!enpu->params.prefetch)
+		return units * (u->compute + u->load + u->weights);
+	if (c1 >= load) {
+		wait = max_i64(0, f - (setup - 1)) + (units - 1) * max_i64(0, f - cn);
+	} else {
+		wait = (n - 1) * load + f + cn - (setup - 1) - sum;
+		wait = max_i64(0, max_i64(wait, c1 + (n - 3) * load + f + cn - sum));
+	}
+	return sum + wait;
 }
 
 /* What a stage adds to a unit beside the loads. */
@@ -182,7 +224,7 @@ static unsigned int count_layer(struct golden_enpu *enpu, unsigned int n, uint64
 	struct unit u = { 0 };
 
 	setup = enpu->regs.count[ENPU_SETUP];
-	loads(enpu, i, &u);
+	loads(i, &u);
 	for (const struct enpu_insn *stage = i; ; stage++) {
 		add_stage(stage, &u);
 		count_stage(enpu, stage);
@@ -191,13 +233,13 @@ static unsigned int count_layer(struct golden_enpu *enpu, unsigned int n, uint64
 			break;
 	}
 	setup = enpu->regs.count[ENPU_SETUP] - setup;
-	each = u.together + u.later * u.pixels + u.store;
+	each = u.later * u.pixels + u.store;
 	if (!enpu->params.prefetch)
 		each += u.norms * enpu_stage_z(i);
 	count_units(enpu, i, &u, units * tiles);
 	enpu->regs.count[ENPU_LAYERS]++;
 	enpu->regs.count[ENPU_TILES] += tiles;
-	*clocks += setup + tiles * units * each;
+	*clocks += setup + first_stage(enpu, i, &u, tiles * units, setup) + tiles * units * each;
 	return n;
 }
 

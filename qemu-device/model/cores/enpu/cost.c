@@ -66,16 +66,9 @@ static struct load load_of(const struct enpu_stage *s, const struct unit *unit, 
 	return (struct load){ p, same ? 2 * p : p, s->op->uses & ENPU_WEIGHTS ? 1 : 0 };
 }
 
-static uint64_t load_cycles(const struct enpu *h, const struct load *load)
-{
-	if (!h->prefetch)
-		return load->compute + load->load + load->weights;
-	return load->compute > load->load ? load->compute : load->load;
-}
-
-/* The first stage's loads and compute; @loads of them in each unit. */
-static void add_loads(const struct enpu *h, const struct enpu_stage *s, const struct load *load,
-		      uint64_t loads, struct enpu_cost *cost)
+/* Count the loads and compute of a first stage; @load is the sum of those of a unit. */
+static void count_loads(const struct enpu_stage *s, const struct load *load,
+			struct enpu_cost *cost)
 {
 	uint64_t *n = cost->counter;
 	struct unit unit = unit_of(s);
@@ -83,31 +76,87 @@ static void add_loads(const struct enpu *h, const struct enpu_stage *s, const st
 	/* A second P of ADD and MUL does not go to the pads. */
 	uint64_t pads = s->op->uses & ENPU_MAP_B ? unit.p : load->load;
 
-	loads *= unit.units;
-	cost->cycles += loads * load_cycles(h, load);
-	n[ENPU_COUNTER(COMPUTE)] += loads * load->compute;
-	n[ENPU_COUNTER(LOAD)] += loads * load->load;
-	n[ENPU_COUNTER(IFPAD_WRITES)] += loads * pads;
-	n[ENPU_COUNTER(IFPAD_READS)] += loads * (reshape ? unit.p : load->compute);
-	n[ENPU_COUNTER(WPAD_WRITES)] += loads * load->weights;
-	n[ENPU_COUNTER(WEIGHT_READS)] += loads * load->weights;
-	n[ENPU_COUNTER(WPAD_READS)] += s->op->uses & ENPU_WEIGHTS ? loads * load->compute : 0;
-	n[ENPU_COUNTER(PSUM_WRITES)] += loads * load->compute;
-	n[ENPU_COUNTER(PSUM_READS)] += loads * load->compute;
+	n[ENPU_COUNTER(COMPUTE)] += unit.units * load->compute;
+	n[ENPU_COUNTER(LOAD)] += unit.units * load->load;
+	n[ENPU_COUNTER(IFPAD_WRITES)] += unit.units * pads;
+	n[ENPU_COUNTER(IFPAD_READS)] += unit.units * (reshape ? unit.p : load->compute);
+	n[ENPU_COUNTER(WPAD_WRITES)] += unit.units * load->weights;
+	n[ENPU_COUNTER(WEIGHT_READS)] += unit.units * load->weights;
+	n[ENPU_COUNTER(WPAD_READS)] += s->op->uses & ENPU_WEIGHTS ? unit.units * load->compute : 0;
+	n[ENPU_COUNTER(PSUM_WRITES)] += unit.units * load->compute;
+	n[ENPU_COUNTER(PSUM_READS)] += unit.units * load->compute;
 }
 
-static void add_first(const struct enpu *h, const struct enpu_stage *s, struct enpu_cost *cost)
+/* Parameters that a stage reads before the first tile, in words. */
+static uint64_t parameters(const struct enpu_stage *s)
 {
+	return (s->block ? CNNACC_ENPU_BLOCK_WORDS * (uint64_t)s->groups : 0) +
+	       (s->op->uses & ENPU_TABLE ? CNNACC_ENPU_LUT_WORDS : 0);
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* F of the page: the clocks that a load has to begin before its products, so that none waits. */
+static int64_t lead(const struct enpu_stage *s, int64_t p)
+{
+	int64_t row = (s->dh + 1) * (int64_t)s->in_x - s->wk * p, column = s->dw + 1 - p;
+	struct enpu_range a, b;
+
+	if (s->op->kind == ENPU_WINDOW)
+		return (s->y - 1) * ((int64_t)s->sh * s->in_x - s->x) +
+		       (s->x - 1) * ((int64_t)s->sw - 1) +
+		       (s->hk - 1) * larger(row, 0) + (s->wk - 1) * larger(column, 0);
+	enpu_range(s, CNNACC_ENPU_RANGE_A, &a);
+	return enpu_range(s, CNNACC_ENPU_RANGE_B, &b) && a.memory == b.memory ? p : 0;
+}
+
+/* Clocks of the first stage's @loads loads with prefetch, of which the last is @last. */
+static uint64_t overlapped(const struct enpu_layer *layer, uint64_t loads, struct load first,
+			   struct load last)
+{
+	const struct enpu_stage *s = layer->stage;
+	struct unit unit = unit_of(s);
+	int64_t f = lead(s, (int64_t)unit.p), hidden = -1, sum, end;
+	int64_t c = (int64_t)first.compute, l = (int64_t)first.load, d = (int64_t)last.compute;
+	int64_t n = (int64_t)(loads * unit.units);
+
+	for (uint32_t i = 0; i < layer->count; i++)
+		hidden += 1 + (int64_t)parameters(&layer->stage[i]);
+	sum = (int64_t)unit.units * ((int64_t)(loads - 1) * c + d);
+	if (c >= l)
+		return (uint64_t)(sum + larger(f - hidden, 0) +
+				  ((int64_t)unit.units - 1) * larger(f - d, 0));
+	/* The port is always busy, from the setup or from the second unit of compute on. */
+	end = larger((n - 1) * l - hidden, c + (n - 3) * l) + f + d;
+	return (uint64_t)larger(sum, end);
+}
+
+static void add_first(const struct enpu *h, const struct enpu_layer *layer, struct enpu_cost *cost)
+{
+	const struct enpu_stage *s = layer->stage;
 	uint32_t full = all_channels(s) ? s->ci / ENPU_LANES : 1;
 	uint32_t rest = all_channels(s) ? s->ci % ENPU_LANES : 0;
 	struct unit unit = unit_of(s);
-	struct load load = load_of(s, &unit, ENPU_LANES);
+	struct load first = load_of(s, &unit, ENPU_LANES), last = load_of(s, &unit, rest);
+	struct load serial = {
+		full * first.compute + (rest ? last.compute : 0), (full + (rest > 0)) * first.load,
+		full * first.weights + (rest ? last.weights : 0),
+	};
 
-	add_loads(h, s, &load, full, cost);
-	if (!rest)
+	count_loads(s, &serial, cost);
+	if (!h->prefetch) {
+		cost->cycles += unit.units * (serial.compute + serial.load + serial.weights);
 		return;
-	load = load_of(s, &unit, rest);
-	add_loads(h, s, &load, 1, cost);
+	}
+	/* RESHAPE passes words on, which is no compute, but takes as long. */
+	if (s->op->kind == ENPU_RESHAPE)
+		first.compute = unit.p;
+	if (!rest)
+		last = first;
+	cost->cycles += overlapped(layer, full + (rest > 0), full ? first : last, last);
 }
 
 static void add_later(const struct enpu *h, const struct enpu_stage *s, const struct unit *unit,
@@ -128,9 +177,8 @@ static void add_later(const struct enpu *h, const struct enpu_stage *s, const st
 
 static void add_setup(const struct enpu_stage *s, struct enpu_cost *cost)
 {
-	uint64_t words = s->block ? CNNACC_ENPU_BLOCK_WORDS * (uint64_t)s->groups : 0;
+	uint64_t words = parameters(s);
 
-	words += s->op->uses & ENPU_TABLE ? CNNACC_ENPU_LUT_WORDS : 0;
 	cost->cycles += 1 + words;
 	cost->counter[ENPU_COUNTER(SETUP)] += 1 + words;
 	cost->counter[ENPU_COUNTER(WEIGHT_READS)] += words;
@@ -219,7 +267,7 @@ void enpu_add_cost(const struct enpu *h, const struct enpu_layer *layer, struct 
 
 	n[ENPU_COUNTER(LAYERS)]++;
 	n[ENPU_COUNTER(TILES)] += enpu_tiles(first);
-	add_first(h, first, cost);
+	add_first(h, layer, cost);
 	for (uint32_t i = 0; i < layer->count; i++) {
 		const struct enpu_stage *s = &layer->stage[i];
 
