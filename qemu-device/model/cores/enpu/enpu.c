@@ -55,6 +55,7 @@ static void destroy(void *core)
 	cm_seq_free(&h->seq);
 	free(h->layer.stage);
 	free(h->range);
+	free(h->steps);
 	free(h);
 }
 
@@ -84,7 +85,10 @@ static void *create(const uint32_t *param, const struct cm_core_resources *resou
 	/* At most as many maps B, and one more result, as there are stages. */
 	h->layer.stage = calloc(h->insns + 1, sizeof(*h->layer.stage));
 	h->range = calloc(2 * (size_t)h->insns + 2, sizeof(*h->range));
-	if (!cm_seq_create(&h->seq, sizeof(struct enpu_state)) || !h->layer.stage || !h->range) {
+	/* A step has up to four channels, of which all but one may be missing. */
+	h->steps = h->simd->step ? cm_core_alloc(4 * (size_t)param[WEIGHT]) : NULL;
+	if (!cm_seq_create(&h->seq, sizeof(struct enpu_state)) || !h->layer.stage || !h->range ||
+	    (h->simd->step && !h->steps)) {
 		destroy(h);
 		return NULL;
 	}

@@ -147,11 +147,17 @@ uint64_t enpu_tiles(const struct enpu_stage *first);
 
 /* ---- arithmetic.c ---- */
 
-/** struct enpu_scale - bias and shift of 16 channels, each shift -31 to 31. */
+/** struct enpu_scale - bias and shift of 16 channels. */
 struct enpu_scale {
 	int32_t bias[ENPU_LANES];
-	int32_t shift[ENPU_LANES];
+	int32_t right[ENPU_LANES];	/* shift to the right, */
+	int32_t last[ENPU_LANES];	/* by all but one bit, of which */
+	int32_t half[ENPU_LANES];	/* this is added: 1, or 0 if there is none */
+	int32_t left[ENPU_LANES];	/* shift to the left, 8 for all that is more */
 };
+
+/* Set the shift of a lane, -31 to 31. */
+void enpu_set_shift(struct enpu_scale *scale, uint32_t lane, int32_t shift);
 
 /** struct enpu_segment - an entry of an activation table. */
 struct enpu_segment {
@@ -177,26 +183,61 @@ struct enpu_pad {
 typedef uint32_t enpu_psums[ENPU_PSUMS][ENPU_LANES];
 typedef int8_t enpu_values[ENPU_PSUMS][ENPU_LANES];
 
+/**
+ * struct enpu_factors - weights of CONV in steps: channels whose products are added at once.
+ *
+ * A step of one point is 32 bits, a step of weights 32 bits for each of 16 lanes; the steps of a
+ * group are in the order of the loop nest: 16 channels, step within them, kernel point.
+ */
+struct enpu_factors {
+	uint32_t channels, points;	/* of the kernel */
+	uint32_t groups;		/* of output channels */
+	const uint32_t (*weight)[ENPU_LANES];	/* group after group */
+	uint32_t start[CNNACC_ENPU_WEIGHT_PAD][ENPU_LANES];	/* psums to begin with, of each group */
+};
+
+#define ENPU_STEPS	8u	/* of 16 channels, at most */
+
+/* Steps of the points of a sub-image, of 16 channels each. */
+typedef uint32_t enpu_steps[CNNACC_ENPU_IFMAP_PAD][ENPU_STEPS];
+
 /** struct enpu_simd - kernels for one vector width; all give bit-identical results. */
 struct enpu_simd {
-	/*
-	 * Add the products of @channels channels, all with all of @groups groups; @weight is that
-	 * of the first channel, in the layout of CONV weights.
-	 */
-	void (*conv)(enpu_psums psum, const struct enpu_pad *pad, const struct enpu_window *w,
-		     const int8_t *weight, uint32_t channels, uint32_t groups);
-	/* Add the products of each channel; a kernel point's weights are @groups words apart. */
-	void (*channelwise)(enpu_psums psum, const struct enpu_pad *pad,
-			    const struct enpu_window *w, const int8_t *weight, uint32_t groups);
+	uint32_t step;		/* channels of a step; 0: plain C, without factors */
+	uint32_t word_ps;	/* estimated host time of a word of MACs */
+	/* Fill in @f, whose steps are at @to, from weights in the layout of CONV. */
+	void (*pack)(struct enpu_factors *f, uint32_t (*to)[ENPU_LANES], const int8_t *weight);
+	/* The steps of @count points. */
+	void (*split)(enpu_steps to, const struct enpu_pad *pad, uint32_t count);
+	/* The psums of all groups. */
+	void (*conv)(enpu_psums psum, const enpu_steps *input, const struct enpu_window *w,
+		     const struct enpu_factors *f);
+	void (*requantise)(const uint32_t (*psum)[ENPU_LANES], const struct enpu_scale *scale,
+			   uint32_t bits, int8_t (*value)[ENPU_LANES], uint32_t count);
 };
 
 const struct enpu_simd *enpu_simd(uint32_t simd);
+/* NULL if this host has no VNNI. */
+const struct enpu_simd *enpu_vnni(void);
+
+/*
+ * Add the products of @channels channels, all with all of @groups groups; @weight is that of the
+ * first channel, in the layout of CONV weights.
+ */
+void enpu_conv(enpu_psums psum, const struct enpu_pad *pad, const struct enpu_window *w,
+	       const int8_t *weight, uint32_t channels, uint32_t groups);
+/* Add the products of each channel; a kernel point's weights are @groups words apart. */
+void enpu_channelwise(enpu_psums psum, const struct enpu_pad *pad, const struct enpu_window *w,
+		      const int8_t *weight, uint32_t groups);
+/* Point of the pad that pixel (@i, @j) multiplies with the weight of kernel point (@r, @s). */
+static inline uint32_t enpu_point(const struct enpu_window *w, uint32_t i, uint32_t j, uint32_t r,
+				  uint32_t s)
+{
+	return (i * w->sh + r * w->dh) * w->pitch + j * w->sw + s * w->dw;
+}
 
 /* Maxima of each channel. */
 void enpu_max(enpu_values value, const struct enpu_pad *pad, const struct enpu_window *w);
-/* Requantise @count words, psums of @bits bits. */
-void enpu_requantise(const uint32_t (*psum)[ENPU_LANES], const struct enpu_scale *scale,
-		     uint32_t bits, int8_t (*value)[ENPU_LANES], uint32_t count);
 void enpu_relu(int8_t (*value)[ENPU_LANES], uint32_t count);
 /* @table: CNNACC_ENPU_LUT_SEGMENTS entries. */
 void enpu_lookup(int8_t (*value)[ENPU_LANES], const struct enpu_segment *table, uint32_t count);
@@ -231,6 +272,10 @@ struct enpu {
 	bool layer_valid;		/* it is the one at s->layer */
 	struct enpu_range *range;	/* maps of the layer whose overlaps are checked */
 	uint64_t check_ns;		/* estimated host time of checks, not yet charged */
+	bool packed;			/* factors are those of layer */
+	uint32_t (*steps)[ENPU_LANES];	/* its weights */
+	struct enpu_factors factors;
+	enpu_steps input[16];
 	enpu_psums psum;
 	enpu_values value, b;
 	struct enpu_pad pad;

@@ -6,7 +6,8 @@
 #include "enpu_mutant.h"
 
 #define TILE_NS		100	/* estimated host time of a tile */
-#define WORD_NS		4	/* of the MACs of a word */
+#define PACK_PS		100	/* of the weights of a word, brought into the order of steps */
+#define CHANNELWISE_NS	4	/* of the MACs of a word that are of one channel each */
 #define STAGE_NS	40	/* of a word in a stage: requantised, stored */
 
 /** struct unit - a unit of the loop nest: a tile, and some groups of its channels. */
@@ -100,14 +101,14 @@ static struct enpu_scale scale_of(const struct enpu *h, const struct enpu_stage 
 	lanes = lanes < ENPU_LANES ? lanes : ENPU_LANES;
 	if (!s->block) {
 		for (uint32_t o = 0; o < lanes; o++)
-			scale.shift[o] = (int8_t)s->r.shift;
+			enpu_set_shift(&scale, o, (int8_t)s->r.shift);
 		return scale;
 	}
 	block = enpu_word(h, CNNACC_ENPU_WEIGHT,
 			  s->r.block + CNNACC_ENPU_BLOCK_WORDS * (uint64_t)group);
 	memcpy(scale.bias, block, lanes * sizeof(scale.bias[0]));
 	for (uint32_t o = 0; o < lanes; o++)
-		scale.shift[o] = block[4 * ENPU_WORD + o];
+		enpu_set_shift(&scale, o, block[4 * ENPU_WORD + o]);
 	return scale;
 }
 
@@ -117,8 +118,8 @@ static void requantise(struct enpu *h, const struct enpu_stage *s, const struct 
 	for (uint32_t g = 0; g < u->groups; g++) {
 		struct enpu_scale scale = scale_of(h, s, u->group + g);
 
-		enpu_requantise((const uint32_t (*)[ENPU_LANES])&h->psum[g * u->pixels], &scale,
-				h->psum_bits, &h->value[g * u->pixels], u->pixels);
+		h->simd->requantise((const uint32_t (*)[ENPU_LANES])&h->psum[g * u->pixels],
+				    &scale, h->psum_bits, &h->value[g * u->pixels], u->pixels);
 	}
 }
 
@@ -182,22 +183,50 @@ static void pointwise(struct enpu *h, const struct enpu_stage *s, const struct u
 	}
 }
 
+/* The weights of the layer in the order of steps; they cannot change while it is computed. */
+static void pack(struct enpu *h, const struct enpu_stage *s)
+{
+	if (h->packed)
+		return;
+	h->factors.channels = s->ci;
+	h->factors.points = s->hk * s->wk;
+	h->factors.groups = s->groups;
+	h->simd->pack(&h->factors, h->steps, weights(h, s, 0));
+	h->packed = true;
+}
+
+/* All products of CONV, step by step. */
+static void add_steps(struct enpu *h, const struct enpu_stage *s, const struct unit *u,
+		      const struct enpu_window *w)
+{
+	pack(h, s);
+	for (uint32_t c = 0; c < s->ci; c += ENPU_LANES) {
+		load_pad(h, s, u, c / ENPU_LANES);
+		h->simd->split(h->input[c / ENPU_LANES], &h->pad, s->in_y * s->in_x);
+	}
+	h->simd->conv(h->psum, (const enpu_steps *)h->input, w, &h->factors);
+}
+
 static void add_products(struct enpu *h, const struct enpu_stage *s, const struct unit *u,
 			 const struct enpu_window *w)
 {
 	uint64_t points = (uint64_t)s->hk * s->wk * s->groups;
 
+	if (h->simd->step && s->op->uses & ENPU_ALL_CHANNELS) {
+		add_steps(h, s, u, w);
+		return;
+	}
 	memset(h->psum, 0, u->groups * u->pixels * sizeof(h->psum[0]));
 	if (!(s->op->uses & ENPU_ALL_CHANNELS)) {
 		load_pad(h, s, u, u->group);
-		h->simd->channelwise(h->psum, &h->pad, w, weights(h, s, u->group), s->groups);
+		enpu_channelwise(h->psum, &h->pad, w, weights(h, s, u->group), s->groups);
 		return;
 	}
 	for (uint32_t c = 0; c < s->ci; c += ENPU_LANES) {
 		uint32_t channels = s->ci - c < ENPU_LANES ? s->ci - c : ENPU_LANES;
 
 		load_pad(h, s, u, c / ENPU_LANES);
-		h->simd->conv(h->psum, &h->pad, w, weights(h, s, c * points), channels, s->groups);
+		enpu_conv(h->psum, &h->pad, w, weights(h, s, c * points), channels, s->groups);
 	}
 }
 
@@ -287,8 +316,9 @@ static void compute_tile(struct enpu *h)
 }
 
 /* Estimated host time of a tile of the layer. */
-static int64_t tile_ns(const struct enpu_layer *layer)
+static int64_t tile_ns(const struct enpu *h)
 {
+	const struct enpu_layer *layer = &h->layer;
 	const struct enpu_stage *first = layer->stage;
 	int64_t words = (int64_t)first->y * first->x * first->groups;
 	int64_t ns = TILE_NS + words * layer->count * STAGE_NS;
@@ -296,7 +326,12 @@ static int64_t tile_ns(const struct enpu_layer *layer)
 	if (first->op->kind != ENPU_WINDOW)
 		return ns;
 	words *= (int64_t)first->hk * first->wk;
-	return ns + words * WORD_NS * (first->op->uses & ENPU_ALL_CHANNELS ? first->ci : 1);
+	if (!(first->op->uses & ENPU_ALL_CHANNELS))
+		return ns + words * CHANNELWISE_NS;
+	ns += words * first->ci * h->simd->word_ps / 1000;
+	if (h->packed || !h->simd->step)
+		return ns;
+	return ns + (int64_t)first->hk * first->wk * first->ci * first->groups * PACK_PS / 1000;
 }
 
 /* Decode the layer that begins at @index of a program that has passed the checks. */
@@ -309,6 +344,7 @@ static void load_layer(struct enpu *h, uint32_t index)
 		enpu_decode(h, index + layer->count, !layer->count, &layer->stage[layer->count]);
 	while (layer->stage[layer->count++].fused);
 	h->layer_valid = true;
+	h->packed = false;
 }
 
 /* Go to the next tile, or to the next layer. */
@@ -342,7 +378,7 @@ bool enpu_work(struct cm_seq *seq, int64_t *budget)
 	while (h->s->pending && *budget > 0) {
 		if (!h->layer_valid)
 			load_layer(h, h->s->layer);
-		*budget -= tile_ns(&h->layer);
+		*budget -= tile_ns(h);
 		compute_tile(h);
 		advance(h);
 	}
