@@ -1,80 +1,84 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
 /*
- * Products of CONV and requantisation; included once for each vector width, with SIMD(name),
- * VECTOR, MAC(sum, input, weight), SPLAT(word) and SIMD_TARGET.
+ * Products of CONV; included once for each vector width, with SIMD(name), VECTOR and its LANES,
+ * MAC(sum, input, weight), SPLAT(word), SIMD_TARGET, and the BLOCK pixels of GROUPS groups whose
+ * psums are in registers.
  */
 
 #define PARTS		(ENPU_LANES * sizeof(uint32_t) / sizeof(VECTOR))
 #define SIMD_INLINE	SIMD_TARGET static inline __attribute__((always_inline))
 
-/* Psums of @pixels pixels of a group, in registers from the first product to the last. */
-SIMD_INLINE void SIMD(sum)(uint32_t (*psum)[ENPU_LANES], const uint32_t *const *at,
-			   const struct enpu_taps *taps, const struct enpu_factors *f,
-			   uint32_t group, const uint32_t pixels)
+/* Psums of @pixels pixels, from @at on, in @groups groups from @group on. */
+SIMD_INLINE void SIMD(sum)(enpu_psums psum, const enpu_steps *input, const struct enpu_factors *f,
+			   const uint32_t first[2], const uint32_t pixels, const uint32_t groups)
 {
-	const VECTOR *weight = (const VECTOR *)f->weight[(size_t)group * taps->steps];
+	const uint32_t at = first[0], group = first[1];
+	const VECTOR *weight = (const VECTOR *)f->weight[(size_t)group * f->steps];
+	const uint32_t *from[BLOCK];
 	/* GCC 12 keeps arrays of __v16si in registers, but spills arrays of __m512i. */
-	LANES sum[ENPU_BLOCK][PARTS];
+	LANES sum[BLOCK * GROUPS][PARTS];
 
 	UNROLL
 	for (uint32_t p = 0; p < pixels; p++)
+		from[p] = input[0][0] + f->pixel[at + p];
+	UNROLL
+	for (uint32_t n = 0; n < pixels * groups; n++)
 		UNROLL
 		for (uint32_t i = 0; i < PARTS; i++)
-			memcpy(&sum[p][i], (const char *)f->start[group] + i * sizeof(VECTOR),
-			       sizeof(VECTOR));
-	for (uint32_t n = 0; n < taps->steps; n++, weight += PARTS) {
-		VECTOR w[PARTS];
+			memcpy(&sum[n][i], (const char *)f->start[group + n / pixels] +
+			       i * sizeof(VECTOR), sizeof(VECTOR));
+	for (uint32_t n = 0; n < f->steps; n++, weight += PARTS) {
+		VECTOR w[GROUPS][PARTS];
 
 		UNROLL
-		for (uint32_t i = 0; i < PARTS; i++)
-			w[i] = weight[i];
+		for (uint32_t i = 0; i < groups * PARTS; i++)
+			w[i / PARTS][i % PARTS] =
+				weight[i / PARTS * f->steps * PARTS + i % PARTS];
 		UNROLL
 		for (uint32_t p = 0; p < pixels; p++) {
-			VECTOR input = SPLAT((int)at[p][taps->offset[n]]);
+			VECTOR in = SPLAT((int)from[p][f->offset[n]]);
 
 			UNROLL
-			for (uint32_t i = 0; i < PARTS; i++)
-				sum[p][i] = (LANES)MAC((VECTOR)sum[p][i], input, w[i]);
+			for (uint32_t i = 0; i < groups * PARTS; i++) {
+				LANES *s = &sum[i / PARTS * pixels + p][i % PARTS];
+
+				*s = (LANES)MAC((VECTOR)*s, in, w[i / PARTS][i % PARTS]);
+			}
 		}
 	}
 	UNROLL
-	for (uint32_t p = 0; p < pixels; p++)
-		memcpy(psum[p], sum[p], sizeof(psum[p]));
+	for (uint32_t n = 0; n < pixels * groups; n++)
+		memcpy(psum[(group + n / pixels) * f->pixels + at + n % pixels], sum[n],
+		       sizeof(psum[0]));
 }
 
-/* All pixels of a group, @block at a time; the last ones again if they are fewer. */
-SIMD_INLINE void SIMD(group)(uint32_t (*psum)[ENPU_LANES], const uint32_t *const *at,
-			     const struct enpu_taps *taps, const struct enpu_factors *f,
-			     uint32_t group, const uint32_t block)
+/* All pixels of @groups groups, @pixels at a time; the last ones again if they are fewer. */
+SIMD_INLINE void SIMD(group)(enpu_psums psum, const enpu_steps *input,
+			     const struct enpu_factors *f, uint32_t group, const uint32_t pixels,
+			     const uint32_t groups)
 {
-	for (uint32_t p = 0; p < taps->pixels; p += block) {
-		uint32_t first = p + block > taps->pixels ? taps->pixels - block : p;
+	for (uint32_t p = 0; p < f->pixels; p += pixels) {
+		uint32_t at = p + pixels > f->pixels ? f->pixels - pixels : p;
 
-		SIMD(sum)(psum + first, at + first, taps, f, group, block);
+		SIMD(sum)(psum, input, f, (const uint32_t[]){ at, group }, pixels, groups);
 	}
 }
 
 SIMD_TARGET static void SIMD(conv)(enpu_psums psum, const enpu_steps *input,
-				   const struct enpu_window *w, const struct enpu_factors *f)
+				   const struct enpu_factors *f)
 {
-	const uint32_t *at[ENPU_PSUMS];
-	struct enpu_taps taps;
+	uint32_t g = 0;
 
-	enpu_find_taps(&taps, at, input, w, f, STEP);
-	for (uint32_t g = 0; g < f->groups; g++, psum += taps.pixels)
-		if (taps.pixels >= ENPU_BLOCK)
-			SIMD(group)(psum, at, &taps, f, g, ENPU_BLOCK);
-		else if (taps.pixels >= 4)
-			SIMD(group)(psum, at, &taps, f, g, 4);
+	for (; g + GROUPS <= f->groups; g += GROUPS)
+		if (f->pixels >= BLOCK)
+			SIMD(group)(psum, input, f, g, BLOCK, GROUPS);
 		else
-			SIMD(group)(psum, at, &taps, f, g, 1);
-}
-
-SIMD_TARGET static void SIMD(requantise)(const uint32_t (*psum)[ENPU_LANES],
-					 const struct enpu_scale *scale, uint32_t bits,
-					 int8_t (*value)[ENPU_LANES], uint32_t count)
-{
-	enpu_requantise_words(psum, scale, bits, value, count);
+			SIMD(group)(psum, input, f, g, 1, GROUPS);
+	for (; g < f->groups; g++)
+		if (f->pixels >= BLOCK)
+			SIMD(group)(psum, input, f, g, BLOCK, 1);
+		else
+			SIMD(group)(psum, input, f, g, 1, 1);
 }
 
 #undef PARTS

@@ -183,6 +183,13 @@ struct enpu_pad {
 typedef uint32_t enpu_psums[ENPU_PSUMS][ENPU_LANES];
 typedef int8_t enpu_values[ENPU_PSUMS][ENPU_LANES];
 
+#define ENPU_STEPS	8u	/* of 16 channels, at most */
+/* Of a layer, at most: 256 channels and a kernel that fills a pad. */
+#define ENPU_ALL_STEPS	(16 * ENPU_STEPS * CNNACC_ENPU_IFMAP_PAD)
+
+/* Steps of the points of a sub-image, of 16 channels each. */
+typedef uint32_t enpu_steps[CNNACC_ENPU_IFMAP_PAD][ENPU_STEPS];
+
 /**
  * struct enpu_factors - weights of CONV in steps: channels whose products are added at once.
  *
@@ -193,13 +200,12 @@ struct enpu_factors {
 	uint32_t channels, points;	/* of the kernel */
 	uint32_t groups;		/* of output channels */
 	const uint32_t (*weight)[ENPU_LANES];	/* group after group */
-	uint32_t start[CNNACC_ENPU_WEIGHT_PAD][ENPU_LANES];	/* psums to begin with, of each group */
+	uint32_t start[CNNACC_ENPU_WEIGHT_PAD][ENPU_LANES];	/* psums without products */
+	/* Places of inputs, in steps: of each pixel, and from there of each step of weights. */
+	uint32_t pixels, steps;
+	uint32_t pixel[ENPU_PSUMS];
+	uint32_t offset[ENPU_ALL_STEPS];
 };
-
-#define ENPU_STEPS	8u	/* of 16 channels, at most */
-
-/* Steps of the points of a sub-image, of 16 channels each. */
-typedef uint32_t enpu_steps[CNNACC_ENPU_IFMAP_PAD][ENPU_STEPS];
 
 /** struct enpu_simd - kernels for one vector width; all give bit-identical results. */
 struct enpu_simd {
@@ -210,8 +216,7 @@ struct enpu_simd {
 	/* The steps of @count points. */
 	void (*split)(enpu_steps to, const struct enpu_pad *pad, uint32_t count);
 	/* The psums of all groups. */
-	void (*conv)(enpu_psums psum, const enpu_steps *input, const struct enpu_window *w,
-		     const struct enpu_factors *f);
+	void (*conv)(enpu_psums psum, const enpu_steps *input, const struct enpu_factors *f);
 	void (*requantise)(const uint32_t (*psum)[ENPU_LANES], const struct enpu_scale *scale,
 			   uint32_t bits, int8_t (*value)[ENPU_LANES], uint32_t count);
 };
@@ -273,6 +278,7 @@ struct enpu {
 	struct enpu_range *range;	/* maps of the layer whose overlaps are checked */
 	uint64_t check_ns;		/* estimated host time of checks, not yet charged */
 	bool packed;			/* factors are those of layer */
+	struct enpu_scale scale[CNNACC_ENPU_WEIGHT_PAD];	/* of the first stage's groups */
 	uint32_t (*steps)[ENPU_LANES];	/* its weights */
 	struct enpu_factors factors;
 	enpu_steps input[16];

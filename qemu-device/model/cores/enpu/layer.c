@@ -71,17 +71,17 @@ static void load_pad(struct enpu *h, const struct enpu_stage *s, const struct un
 	struct enpu_range a;
 
 	enpu_range(s, CNNACC_ENPU_RANGE_A, &a);
-	for (uint32_t i = 0; i < s->in_y; i++)
-		for (uint32_t j = 0; j < s->in_x; j++, to++) {
-			/* Rows and columns above and left of the map wrap to large numbers. */
-			uint32_t iy = u->oy * s->sh + i - s->ph, ix = u->ox * s->sw + j - s->pw;
-			uint64_t word = a.first + ((uint64_t)iy * s->wi + ix) * a.step + group;
+	for (uint32_t i = 0; i < s->in_y; i++, to += s->in_x) {
+		/* Rows and columns above and left of the map wrap to large numbers. */
+		uint32_t iy = u->oy * s->sh + i - s->ph, ix = u->ox * s->sw - s->pw;
+		uint64_t row = a.first + (uint64_t)iy * s->wi * a.step + group;
 
-			if (iy < s->hi && ix < s->wi)
-				memcpy(to[0], enpu_word(h, a.memory, word), ENPU_WORD);
-			else
-				memset(to[0], padding, ENPU_WORD);
-		}
+		memset(to, padding, s->in_x * ENPU_WORD);
+		for (uint32_t j = 0; iy < s->hi && j < s->in_x; j++, ix++)
+			if (ix < s->wi)
+				memcpy(to[j], enpu_word(h, a.memory, row + (uint64_t)ix * a.step),
+				       ENPU_WORD);
+	}
 }
 
 /* ---- stages ---- */
@@ -116,8 +116,12 @@ static struct enpu_scale scale_of(const struct enpu *h, const struct enpu_stage 
 static void requantise(struct enpu *h, const struct enpu_stage *s, const struct unit *u)
 {
 	for (uint32_t g = 0; g < u->groups; g++) {
-		struct enpu_scale scale = scale_of(h, s, u->group + g);
+		struct enpu_scale scale;
 
+		if (s->first)
+			scale = h->scale[u->group + g];
+		else
+			scale = scale_of(h, s, u->group + g);
 		h->simd->requantise((const uint32_t (*)[ENPU_LANES])&h->psum[g * u->pixels],
 				    &scale, h->psum_bits, &h->value[g * u->pixels], u->pixels);
 	}
@@ -183,14 +187,40 @@ static void pointwise(struct enpu *h, const struct enpu_stage *s, const struct u
 	}
 }
 
+/* Steps of the channels from @c on, of 16 at most. */
+static uint32_t steps_at(const struct enpu_factors *f, uint32_t c, uint32_t step)
+{
+	uint32_t rest = f->channels - c < ENPU_LANES ? f->channels - c : ENPU_LANES;
+
+	return (rest + step - 1) / step;
+}
+
+/* @step: channels of a step */
+static void find_inputs(struct enpu_factors *f, const struct enpu_window *w, uint32_t step)
+{
+	const uint32_t pad = sizeof(enpu_steps) / sizeof(uint32_t);
+	uint32_t *offset = f->offset;
+
+	f->pixels = w->y * w->x;
+	for (uint32_t n = 0; n < f->pixels; n++)
+		f->pixel[n] = enpu_point(w, n / w->x, n % w->x, 0, 0) * ENPU_STEPS;
+	for (uint32_t c = 0; c < f->channels; c += ENPU_LANES)
+		for (uint32_t i = 0; i < steps_at(f, c, step); i++)
+			for (uint32_t n = 0; n < f->points; n++)
+				*offset++ = c / ENPU_LANES * pad + i + ENPU_STEPS *
+					enpu_point(w, 0, 0, n / w->wk, n % w->wk);
+	f->steps = (uint32_t)(offset - f->offset);
+}
+
 /* The weights of the layer in the order of steps; they cannot change while it is computed. */
-static void pack(struct enpu *h, const struct enpu_stage *s)
+static void pack(struct enpu *h, const struct enpu_stage *s, const struct enpu_window *w)
 {
 	if (h->packed)
 		return;
 	h->factors.channels = s->ci;
 	h->factors.points = s->hk * s->wk;
 	h->factors.groups = s->groups;
+	find_inputs(&h->factors, w, h->simd->step);
 	h->simd->pack(&h->factors, h->steps, weights(h, s, 0));
 	h->packed = true;
 }
@@ -199,12 +229,12 @@ static void pack(struct enpu *h, const struct enpu_stage *s)
 static void add_steps(struct enpu *h, const struct enpu_stage *s, const struct unit *u,
 		      const struct enpu_window *w)
 {
-	pack(h, s);
+	pack(h, s, w);
 	for (uint32_t c = 0; c < s->ci; c += ENPU_LANES) {
 		load_pad(h, s, u, c / ENPU_LANES);
 		h->simd->split(h->input[c / ENPU_LANES], &h->pad, s->in_y * s->in_x);
 	}
-	h->simd->conv(h->psum, (const enpu_steps *)h->input, w, &h->factors);
+	h->simd->conv(h->psum, (const enpu_steps *)h->input, &h->factors);
 }
 
 static void add_products(struct enpu *h, const struct enpu_stage *s, const struct unit *u,
@@ -259,6 +289,11 @@ static void store_word(const struct enpu *h, const struct enpu_stage *s,
 	uint32_t lanes = s->co - group * ENPU_LANES;
 	int8_t word[ENPU_LANES];
 
+	if (lanes >= ENPU_LANES && s->op->kind != ENPU_RESHAPE) {
+		memcpy(enpu_word(h, map->memory, pixel_word(s, map, u, pixel) + group),
+		       h->value[n], sizeof(word));
+		return;
+	}
 	memcpy(word, h->value[n], sizeof(word));
 	if (lanes < ENPU_LANES)
 		memset(word + lanes, 0, ENPU_LANES - lanes);
@@ -345,6 +380,8 @@ static void load_layer(struct enpu *h, uint32_t index)
 	while (layer->stage[layer->count++].fused);
 	h->layer_valid = true;
 	h->packed = false;
+	for (uint32_t g = 0; layer->stage->op->uses & ENPU_SHIFT && g < layer->stage->groups; g++)
+		h->scale[g] = scale_of(h, layer->stage, g);
 }
 
 /* Go to the next tile, or to the next layer. */

@@ -2,6 +2,12 @@
 /* Products of pairs of channels in 16 bits, plain C, and the choice at run time. */
 #include "simd.h"
 
+static void requantise_any(const uint32_t (*psum)[ENPU_LANES], const struct enpu_scale *scale,
+			   uint32_t bits, int8_t (*value)[ENPU_LANES], uint32_t count)
+{
+	enpu_requantise_words(psum, scale, bits, value, count);
+}
+
 #if defined(__x86_64__) && !defined(CM_PORTABLE)
 #include <immintrin.h>
 
@@ -54,13 +60,24 @@ static void pack(struct enpu_factors *f, uint32_t (*to)[ENPU_LANES], const int8_
 #define MAC(sum, a, b)	_mm256_add_epi32(sum, _mm256_madd_epi16(a, b))
 #define SPLAT		_mm256_set1_epi32
 #define SIMD_TARGET	__attribute__((target("avx2")))
+#define BLOCK		4
+#define GROUPS		1
 #include "conv_simd.h"
+
+SIMD_TARGET static void requantise_avx2(const uint32_t (*psum)[ENPU_LANES],
+					const struct enpu_scale *scale, uint32_t bits,
+					int8_t (*value)[ENPU_LANES], uint32_t count)
+{
+	enpu_requantise_words(psum, scale, bits, value, count);
+}
+
 #undef SIMD
 #undef VECTOR
 #undef LANES
 #undef MAC
 #undef SPLAT
 #undef SIMD_TARGET
+#undef BLOCK
 
 #define SIMD(name)	name##_sse2
 #define VECTOR		__m128i
@@ -68,9 +85,10 @@ static void pack(struct enpu_factors *f, uint32_t (*to)[ENPU_LANES], const int8_
 #define MAC(sum, a, b)	_mm_add_epi32(sum, _mm_madd_epi16(a, b))
 #define SPLAT		_mm_set1_epi32
 #define SIMD_TARGET
+#define BLOCK		2
 #include "conv_simd.h"
 
-static const struct enpu_simd sse2 = { STEP, 800, pack, split, conv_sse2, requantise_sse2 };
+static const struct enpu_simd sse2 = { STEP, 800, pack, split, conv_sse2, requantise_any };
 static const struct enpu_simd avx2 = { STEP, 300, pack, split, conv_avx2, requantise_avx2 };
 
 static const struct enpu_simd *vectors(uint32_t simd)
@@ -80,12 +98,6 @@ static const struct enpu_simd *vectors(uint32_t simd)
 	return simd == CM_SIMD_BASELINE ? &sse2 : &avx2;
 }
 #else
-static void requantise_any(const uint32_t (*psum)[ENPU_LANES], const struct enpu_scale *scale,
-			   uint32_t bits, int8_t (*value)[ENPU_LANES], uint32_t count)
-{
-	enpu_requantise_words(psum, scale, bits, value, count);
-}
-
 static const struct enpu_simd *vectors(uint32_t simd)
 {
 	static const struct enpu_simd any = { .word_ps = 4000, .requantise = requantise_any };

@@ -73,12 +73,43 @@ static void pack(struct enpu_factors *f, uint32_t (*to)[ENPU_LANES], const int8_
 #define LANES		__v16si
 #define MAC		_mm512_dpbusd_epi32
 #define SPLAT		_mm512_set1_epi32
+#define BLOCK		4
+#define GROUPS		4
 #include "conv_simd.h"
+
+/* The last instruction saturates. */
+SIMD_TARGET static __m128i requantise_word(__m512i v, const __m512i k[4])
+{
+	const __m512i low = _mm512_set1_epi32(INT8_MIN), high = _mm512_set1_epi32(INT8_MAX);
+	__m512i half = _mm512_and_si512(_mm512_srav_epi32(v, k[1]), k[2]);
+
+	v = _mm512_add_epi32(_mm512_srav_epi32(v, k[0]), half);
+	v = _mm512_min_epi32(_mm512_max_epi32(v, low), high);
+	return _mm512_cvtsepi32_epi8(_mm512_sllv_epi32(v, k[3]));
+}
+
+SIMD_TARGET static void requantise(const uint32_t (*psum)[ENPU_LANES],
+				   const struct enpu_scale *scale, uint32_t bits,
+				   int8_t (*value)[ENPU_LANES], uint32_t count)
+{
+	const __m512i bias = _mm512_loadu_si512(scale->bias), k[4] = {
+		_mm512_loadu_si512(scale->right), _mm512_loadu_si512(scale->last),
+		_mm512_loadu_si512(scale->half), _mm512_loadu_si512(scale->left),
+	};
+	const __m128i unused = _mm_cvtsi32_si128(32 - (int)bits);
+
+	for (uint32_t i = 0; i < count; i++) {
+		__m512i v = _mm512_add_epi32(_mm512_loadu_si512(psum[i]), bias);
+
+		v = _mm512_sra_epi32(_mm512_sll_epi32(v, unused), unused);
+		_mm_storeu_si128((__m128i *)value[i], requantise_word(v, k));
+	}
+}
 
 const struct enpu_simd *enpu_vnni(void)
 {
 	static const struct enpu_simd vnni = {
-		STEP, 100, pack, split, conv_avx512, requantise_avx512,
+		STEP, 100, pack, split, conv_avx512, requantise,
 	};
 
 	return __builtin_cpu_supports("avx512vnni") ? &vnni : NULL;
