@@ -70,7 +70,7 @@ const struct compare compare_core = {
 	.kind = &enpu_bench,
 	.devices = device_cores,
 	.device_count = sizeof(device_cores) / sizeof(device_cores[0]),
-	.legal_jobs = 20000,
+	.legal_jobs = 10000,
 	.kinds = kind_name, .limit = GEN_ENPU_LIMIT, .kind_of = kind_of,
 	.device_of = device_of, .legal = legal, .together = legal, .generate = generate,
 	.print_code = enpu_print,

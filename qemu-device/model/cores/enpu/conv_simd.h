@@ -20,7 +20,7 @@ SIMD_INLINE void SIMD(sum)(enpu_psums psum, const enpu_steps *input, const struc
 
 	UNROLL
 	for (uint32_t p = 0; p < pixels; p++)
-		from[p] = input[0][0] + f->pixel[at + p];
+		from[p] = input[0] + f->pixel[at + p];
 	UNROLL
 	for (uint32_t n = 0; n < pixels * groups; n++)
 		UNROLL

@@ -9,6 +9,9 @@
 #define ENPU_LANES	CNNACC_ENPU_PES		/* channels in a word */
 #define ENPU_WORD	CNNACC_ENPU_WORD_BYTES
 #define ENPU_PSUMS	CNNACC_ENPU_PSUMS	/* words of a tile, at most */
+/* The model computes several tiles of a row at once: words of them, and points of sub-images. */
+#define ENPU_WORDS	(8 * ENPU_PSUMS)
+#define ENPU_POINTS	(8 * CNNACC_ENPU_IFMAP_PAD)
 #define ENPU_COUNTERS \
 	((CNNACC_ENPU_REG_PSUM_WRITES - CNNACC_ENPU_REG_LAYERS) / 8 + 1)
 /* Index of a counter, by its register. */
@@ -165,30 +168,30 @@ struct enpu_segment {
 	uint32_t shift;
 };
 
-/** struct enpu_window - a tile's points: rows and columns of psums in those of a pad. */
+/** struct enpu_window - the points of tiles: rows and columns of psums in those of a pad. */
 struct enpu_window {
 	uint32_t y, x;			/* pixels */
 	uint32_t hk, wk;
 	uint32_t sh, sw;		/* points between pixels */
 	uint32_t dh, dw;		/* points between kernel rows and columns */
-	uint32_t pitch;			/* points in a row of the pad */
+	uint32_t pitch, points;		/* points in a row of the pad, and in all rows */
 };
 
 /** struct enpu_pad - 16 channels of each point of a sub-image. */
 struct enpu_pad {
-	int8_t point[CNNACC_ENPU_IFMAP_PAD][ENPU_LANES];
+	int8_t point[ENPU_POINTS][ENPU_LANES];
 };
 
-/* Psums, or values of a stage, of a tile: one word each, groups of channels outside pixels. */
-typedef uint32_t enpu_psums[ENPU_PSUMS][ENPU_LANES];
-typedef int8_t enpu_values[ENPU_PSUMS][ENPU_LANES];
+/* Psums, or values of a stage, of tiles: one word each, groups of channels outside pixels. */
+typedef uint32_t enpu_psums[ENPU_WORDS][ENPU_LANES];
+typedef int8_t enpu_values[ENPU_WORDS][ENPU_LANES];
 
 #define ENPU_STEPS	8u	/* of 16 channels, at most */
 /* Of a layer, at most: 256 channels and a kernel that fills a pad. */
 #define ENPU_ALL_STEPS	(16 * ENPU_STEPS * CNNACC_ENPU_IFMAP_PAD)
 
-/* Steps of the points of a sub-image, of 16 channels each. */
-typedef uint32_t enpu_steps[CNNACC_ENPU_IFMAP_PAD][ENPU_STEPS];
+/* Steps of 16 channels of a point. */
+typedef uint32_t enpu_steps[ENPU_STEPS];
 
 /**
  * struct enpu_factors - weights of CONV in steps: channels whose products are added at once.
@@ -202,8 +205,8 @@ struct enpu_factors {
 	const uint32_t (*weight)[ENPU_LANES];	/* group after group */
 	uint32_t start[CNNACC_ENPU_WEIGHT_PAD][ENPU_LANES];	/* psums without products */
 	/* Places of inputs, in steps: of each pixel, and from there of each step of weights. */
-	uint32_t pixels, steps;
-	uint32_t pixel[ENPU_PSUMS];
+	uint32_t pixels, pitch, steps;
+	uint32_t pixel[ENPU_WORDS];
 	uint32_t offset[ENPU_ALL_STEPS];
 };
 
@@ -214,7 +217,7 @@ struct enpu_simd {
 	/* Fill in @f, whose steps are at @to, from weights in the layout of CONV. */
 	void (*pack)(struct enpu_factors *f, uint32_t (*to)[ENPU_LANES], const int8_t *weight);
 	/* The steps of @count points. */
-	void (*split)(enpu_steps to, const struct enpu_pad *pad, uint32_t count);
+	void (*split)(enpu_steps *to, const struct enpu_pad *pad, uint32_t count);
 	/* The psums of all groups. */
 	void (*conv)(enpu_psums psum, const enpu_steps *input, const struct enpu_factors *f);
 	void (*requantise)(const uint32_t (*psum)[ENPU_LANES], const struct enpu_scale *scale,
@@ -281,7 +284,7 @@ struct enpu {
 	struct enpu_scale scale[CNNACC_ENPU_WEIGHT_PAD];	/* of the first stage's groups */
 	uint32_t (*steps)[ENPU_LANES];	/* its weights */
 	struct enpu_factors factors;
-	enpu_steps input[16];
+	enpu_steps input[16 * ENPU_POINTS];
 	enpu_psums psum;
 	enpu_values value, b;
 	struct enpu_pad pad;

@@ -10,55 +10,61 @@
 #define CHANNELWISE_NS	4	/* of the MACs of a word that are of one channel each */
 #define STAGE_NS	40	/* of a word in a stage: requantised, stored */
 
-/** struct unit - a unit of the loop nest: a tile, and some groups of its channels. */
+/** struct unit - a unit of the loop nest: tiles of a row, and some groups of their channels. */
 struct unit {
 	uint32_t oy, ox;
-	uint32_t rows, columns;		/* of the tile, computed */
+	uint32_t rows, columns;		/* computed */
+	uint32_t in_columns;		/* of the sub-image of a window layer */
 	uint32_t pixels;		/* rows * columns */
 	uint32_t group, groups;		/* first group of channels, and their number */
 };
 
 /* ---- maps ---- */
 
-/* Is pixel @n of the tile one of the layer's? */
-static bool inside(const struct enpu_stage *s, const struct unit *u, uint32_t n)
+static uint32_t least(uint32_t a, uint32_t b)
 {
-	return u->oy + n / u->columns < s->ho && u->ox + n % u->columns < s->wo;
+	return a < b ? a : b;
 }
 
-/* Is it stored?  The seeded mistake stores what does not end up outside the map. */
-static bool stored(const struct enpu_stage *s, const struct unit *u, uint32_t n)
+/* Rows and columns of the tiles that are the layer's. */
+static uint32_t rows_inside(const struct enpu_stage *s, const struct unit *u)
 {
-	uint32_t row = u->oy + n / u->columns, column = u->ox + n % u->columns;
-
-	return inside(s, u, n) || (MUTANT(EDGE) && s->op->kind != ENPU_RESHAPE &&
-				   row * s->wo + column < s->ho * s->wo);
+	return least(u->rows, s->ho - u->oy);
 }
 
-static uint64_t pixel_word(const struct enpu_stage *s, const struct enpu_range *map,
-			   const struct unit *u, uint32_t n)
+static uint32_t columns_inside(const struct enpu_stage *s, const struct unit *u)
 {
-	uint64_t row = u->oy + n / u->columns, column = u->ox + n % u->columns;
+	return least(u->columns, s->wo - u->ox);
+}
 
-	return map->first + (row * s->wo + column) * map->step;
+/* First word of row @i of a group of the tiles in a map of Ho x Wo x Co. */
+static uint64_t row_word(const struct enpu_stage *s, const struct enpu_range *map,
+			 const struct unit *u, uint32_t i, uint32_t group)
+{
+	return map->first + ((uint64_t)(u->oy + i) * s->wo + u->ox) * map->step + group;
 }
 
 /* Load the unit's words of a map of Ho x Wo x Co; zeros beyond it. */
 static void load_map(const struct enpu *h, const struct enpu_stage *s, uint32_t which,
 		     const struct unit *u, enpu_values value)
 {
+	uint32_t rows = rows_inside(s, u), columns = columns_inside(s, u);
 	struct enpu_range map;
 
 	enpu_range(s, which, &map);
-	for (uint32_t g = 0; g < u->groups; g++)
-		for (uint32_t n = 0; n < u->pixels; n++, value++) {
-			uint64_t word = pixel_word(s, &map, u, n) + u->group + g;
+	if (rows < u->rows || columns < u->columns)
+		memset(value, 0, (size_t)u->groups * u->pixels * ENPU_WORD);
+	for (uint32_t n = 0; n < u->groups * u->rows; n++, value += u->columns) {
+		uint32_t i = n % u->rows;
+		const int8_t *from;
 
-			if (inside(s, u, n))
-				memcpy(value[0], enpu_word(h, map.memory, word), ENPU_WORD);
-			else
-				memset(value[0], 0, ENPU_WORD);
-		}
+		if (i >= rows)
+			continue;
+		from = enpu_word(h, map.memory,
+				 row_word(s, &map, u, i, u->group + n / u->rows));
+		for (uint32_t j = 0; j < columns; j++, from += map.step * ENPU_WORD)
+			memcpy(value[j], from, ENPU_WORD);
+	}
 }
 
 /* Load 16 channels, @group, of the sub-image of a window layer's tile. */
@@ -71,16 +77,17 @@ static void load_pad(struct enpu *h, const struct enpu_stage *s, const struct un
 	struct enpu_range a;
 
 	enpu_range(s, CNNACC_ENPU_RANGE_A, &a);
-	for (uint32_t i = 0; i < s->in_y; i++, to += s->in_x) {
+	for (uint32_t i = 0; i < s->in_y; i++, to += u->in_columns) {
 		/* Rows and columns above and left of the map wrap to large numbers. */
 		uint32_t iy = u->oy * s->sh + i - s->ph, ix = u->ox * s->sw - s->pw;
 		uint64_t row = a.first + (uint64_t)iy * s->wi * a.step + group;
 
-		memset(to, padding, s->in_x * ENPU_WORD);
-		for (uint32_t j = 0; iy < s->hi && j < s->in_x; j++, ix++)
-			if (ix < s->wi)
+		for (uint32_t j = 0; j < u->in_columns; j++, ix++)
+			if (iy < s->hi && ix < s->wi)
 				memcpy(to[j], enpu_word(h, a.memory, row + (uint64_t)ix * a.step),
 				       ENPU_WORD);
+			else
+				memset(to[j], padding, ENPU_WORD);
 	}
 }
 
@@ -198,10 +205,11 @@ static uint32_t steps_at(const struct enpu_factors *f, uint32_t c, uint32_t step
 /* @step: channels of a step */
 static void find_inputs(struct enpu_factors *f, const struct enpu_window *w, uint32_t step)
 {
-	const uint32_t pad = sizeof(enpu_steps) / sizeof(uint32_t);
+	const uint32_t pad = w->points * ENPU_STEPS;
 	uint32_t *offset = f->offset;
 
 	f->pixels = w->y * w->x;
+	f->pitch = w->pitch;
 	for (uint32_t n = 0; n < f->pixels; n++)
 		f->pixel[n] = enpu_point(w, n / w->x, n % w->x, 0, 0) * ENPU_STEPS;
 	for (uint32_t c = 0; c < f->channels; c += ENPU_LANES)
@@ -215,13 +223,15 @@ static void find_inputs(struct enpu_factors *f, const struct enpu_window *w, uin
 /* The weights of the layer in the order of steps; they cannot change while it is computed. */
 static void pack(struct enpu *h, const struct enpu_stage *s, const struct enpu_window *w)
 {
-	if (h->packed)
-		return;
-	h->factors.channels = s->ci;
-	h->factors.points = s->hk * s->wk;
-	h->factors.groups = s->groups;
-	find_inputs(&h->factors, w, h->simd->step);
-	h->simd->pack(&h->factors, h->steps, weights(h, s, 0));
+	struct enpu_factors *f = &h->factors;
+
+	f->channels = s->ci;
+	f->points = s->hk * s->wk;
+	f->groups = s->groups;
+	if (!h->packed || f->pixels != w->y * w->x || f->pitch != w->pitch)
+		find_inputs(f, w, h->simd->step);
+	if (!h->packed)
+		h->simd->pack(f, h->steps, weights(h, s, 0));
 	h->packed = true;
 }
 
@@ -232,7 +242,7 @@ static void add_steps(struct enpu *h, const struct enpu_stage *s, const struct u
 	pack(h, s, w);
 	for (uint32_t c = 0; c < s->ci; c += ENPU_LANES) {
 		load_pad(h, s, u, c / ENPU_LANES);
-		h->simd->split(h->input[c / ENPU_LANES], &h->pad, s->in_y * s->in_x);
+		h->simd->split(h->input + c / ENPU_LANES * w->points, &h->pad, w->points);
 	}
 	h->simd->conv(h->psum, (const enpu_steps *)h->input, &h->factors);
 }
@@ -263,9 +273,9 @@ static void add_products(struct enpu *h, const struct enpu_stage *s, const struc
 static void window(struct enpu *h, const struct enpu_stage *s, const struct unit *u)
 {
 	const struct enpu_window w = {
-		.y = s->y, .x = s->x, .hk = s->hk, .wk = s->wk, .sh = s->sh, .sw = s->sw,
+		.y = u->rows, .x = u->columns, .hk = s->hk, .wk = s->wk, .sh = s->sh, .sw = s->sw,
 		.dh = MUTANT(DILATION) ? 1 : s->dh + 1, .dw = MUTANT(DILATION) ? 1 : s->dw + 1,
-		.pitch = s->in_x,
+		.pitch = u->in_columns, .points = s->in_y * u->in_columns,
 	};
 
 	if (s->op->opcode == CNNACC_ENPU_MAX_POOL) {
@@ -281,40 +291,63 @@ static void window(struct enpu *h, const struct enpu_stage *s, const struct unit
 
 /* ---- results ---- */
 
-/* Store word @n of the unit's values, with 0 in the lanes beyond the last channel. */
-static void store_word(const struct enpu *h, const struct enpu_stage *s,
-		       const struct enpu_range *map, const struct unit *u, uint32_t n)
+/* Clear the lanes beyond the last channel in what is stored. */
+static void clear_lanes(struct enpu *h, const struct enpu_stage *s, const struct unit *u)
 {
-	uint32_t pixel = n % u->pixels, group = u->group + n / u->pixels;
-	uint32_t lanes = s->co - group * ENPU_LANES;
-	int8_t word[ENPU_LANES];
+	uint32_t last = s->groups - 1, lanes = s->co - last * ENPU_LANES;
+	int8_t (*value)[ENPU_LANES];
 
-	if (lanes >= ENPU_LANES && s->op->kind != ENPU_RESHAPE) {
-		memcpy(enpu_word(h, map->memory, pixel_word(s, map, u, pixel) + group),
-		       h->value[n], sizeof(word));
+	if (lanes == ENPU_LANES || u->group + u->groups < s->groups)
 		return;
-	}
-	memcpy(word, h->value[n], sizeof(word));
-	if (lanes < ENPU_LANES)
-		memset(word + lanes, 0, ENPU_LANES - lanes);
-	if (s->op->kind == ENPU_RESHAPE)
-		enpu_store_reshaped(h, s, map, (const uint32_t[]){
-			u->oy + pixel / u->columns, u->ox + pixel % u->columns, group }, word);
-	else
-		memcpy(enpu_word(h, map->memory, pixel_word(s, map, u, pixel) + group), word,
-		       sizeof(word));
+	value = h->value + (last - u->group) * u->pixels;
+	for (uint32_t n = 0; n < u->pixels; n++)
+		memset(value[n] + lanes, 0, ENPU_LANES - lanes);
 }
 
-static void store(const struct enpu *h, const struct enpu_stage *s, const struct unit *u)
+static void store_row(const struct enpu *h, const struct enpu_stage *s,
+		      const struct enpu_range *map, const uint32_t place[3],
+		      const int8_t (*value)[ENPU_LANES], uint32_t columns)
 {
+	uint64_t pixel = (uint64_t)place[0] * s->wo + place[1];
+	int8_t *to;
+
+	if (s->op->kind == ENPU_RESHAPE) {
+		for (uint32_t j = 0; j < columns; j++)
+			enpu_store_reshaped(h, s, map, (const uint32_t[]){
+				place[0], place[1] + j, place[2] }, value[j]);
+		return;
+	}
+	to = enpu_word(h, map->memory, map->first + pixel * map->step + place[2]);
+	for (uint32_t j = 0; j < columns; j++, to += map->step * ENPU_WORD)
+		memcpy(to, value[j], ENPU_WORD);
+}
+
+/* Columns of row @i that are stored: the seeded mistake lets them go on into the next row. */
+static uint32_t columns_stored(const struct enpu_stage *s, const struct unit *u, uint32_t i)
+{
+	uint32_t inside = columns_inside(s, u);
+
+	if (MUTANT(EDGE) && s->op->kind != ENPU_RESHAPE)
+		return least(u->columns, (s->ho - u->oy - i) * s->wo - u->ox);
+	return inside;
+}
+
+static void store(struct enpu *h, const struct enpu_stage *s, const struct unit *u)
+{
+	uint32_t rows = rows_inside(s, u);
+
 	for (uint32_t which = CNNACC_ENPU_RANGE_SKIP; which <= CNNACC_ENPU_RANGE_OUT; which++) {
+		const int8_t (*value)[ENPU_LANES] = (const int8_t (*)[ENPU_LANES])h->value;
 		struct enpu_range map;
 
 		if (!enpu_range(s, which, &map))
 			continue;
-		for (uint32_t n = 0; n < u->groups * u->pixels; n++)
-			if (stored(s, u, n % u->pixels))
-				store_word(h, s, &map, u, n);
+		clear_lanes(h, s, u);
+		for (uint32_t g = 0; g < u->groups; g++, value += u->pixels)
+			for (uint32_t i = 0; i < rows; i++)
+				store_row(h, s, &map,
+					  (const uint32_t[]){ u->oy + i, u->ox, u->group + g },
+					  value + i * u->columns, columns_stored(s, u, i));
 	}
 }
 
@@ -337,17 +370,48 @@ static void compute_unit(struct enpu *h, const struct unit *u)
 	}
 }
 
-static void compute_tile(struct enpu *h)
+static uint32_t in_columns(const struct enpu_stage *s, uint32_t columns)
+{
+	return s->op->kind == ENPU_WINDOW ?
+	       s->sw * (columns - 1) + (s->dw + 1) * (s->wk - 1) + 1 : columns;
+}
+
+static bool all_channels(const struct enpu_stage *s)
+{
+	return s->op->uses & ENPU_ALL_CHANNELS;
+}
+
+/* Compute @tiles tiles of a row; what they give does not depend on how many. */
+static void compute_tiles(struct enpu *h, uint32_t tiles)
 {
 	const struct enpu_stage *first = h->layer.stage;
-	bool all = first->op->uses & ENPU_ALL_CHANNELS;
 	struct unit u = {
-		.oy = h->s->oy, .ox = h->s->ox, .rows = first->y, .columns = first->x,
-		.pixels = first->y * first->x, .groups = all ? first->groups : 1,
+		.oy = h->s->oy, .ox = h->s->ox, .rows = first->y, .columns = tiles * first->x,
+		.in_columns = in_columns(first, tiles * first->x),
+		.pixels = first->y * tiles * first->x,
+		.groups = all_channels(first) ? first->groups : 1,
 	};
 
 	for (; u.group < first->groups; u.group += u.groups)
 		compute_unit(h, &u);
+}
+
+/* Tiles to compute at once in @budget: one at least, as many as there is room for at most. */
+static uint32_t tiles_of(const struct enpu *h, int64_t ns, int64_t budget)
+{
+	const struct enpu_stage *s = h->layer.stage;
+	uint32_t words = s->y * s->x * (all_channels(s) ? s->groups : 1);
+	uint32_t left = (s->wo - h->s->ox + s->x - 1) / s->x;
+	uint32_t most = least(left, ENPU_WORDS / words), rounds;
+
+	if ((int64_t)most * ns > budget)
+		most = budget > ns ? (uint32_t)(budget / ns) : 1;
+	while (s->op->kind == ENPU_WINDOW && most > 1 &&
+	       s->in_y * in_columns(s, most * s->x) > ENPU_POINTS)
+		most--;
+	/* About as many each time. */
+	rounds = (left + most - 1) / most;
+	return (left + rounds - 1) / rounds;
 }
 
 /* Estimated host time of a tile of the layer. */
@@ -384,13 +448,13 @@ static void load_layer(struct enpu *h, uint32_t index)
 		h->scale[g] = scale_of(h, layer->stage, g);
 }
 
-/* Go to the next tile, or to the next layer. */
-static void advance(struct enpu *h)
+/* Go @tiles tiles on, or to the next layer. */
+static void advance(struct enpu *h, uint32_t tiles)
 {
 	const struct enpu_stage *first = h->layer.stage;
 	struct enpu_state *s = h->s;
 
-	s->ox += first->x;
+	s->ox += tiles * first->x;
 	if (s->ox < first->wo)
 		return;
 	s->ox = 0;
@@ -409,15 +473,19 @@ static void advance(struct enpu *h)
 bool enpu_work(struct cm_seq *seq, int64_t *budget)
 {
 	struct enpu *h = enpu_of(seq);
+	uint32_t tiles;
+	int64_t ns;
 
 	*budget -= (int64_t)h->check_ns;
 	h->check_ns = 0;
 	while (h->s->pending && *budget > 0) {
 		if (!h->layer_valid)
 			load_layer(h, h->s->layer);
-		*budget -= tile_ns(h);
-		compute_tile(h);
-		advance(h);
+		ns = tile_ns(h);
+		tiles = tiles_of(h, ns, *budget);
+		*budget -= tiles * ns;
+		compute_tiles(h, tiles);
+		advance(h, tiles);
 	}
 	return !h->s->pending;
 }

@@ -22,7 +22,7 @@ static void widen(__m128i bytes, __m128i *to)
 	_mm_storeu_si128(to + 1, _mm_srai_epi16(_mm_unpackhi_epi8(zero, bytes), 8));
 }
 
-static void split(enpu_steps to, const struct enpu_pad *pad, uint32_t count)
+static void split(enpu_steps *to, const struct enpu_pad *pad, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
 		widen(_mm_loadu_si128((const __m128i *)pad->point[i]), (__m128i *)to[i]);

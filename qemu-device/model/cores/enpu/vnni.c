@@ -11,7 +11,7 @@
 #define SIMD_TARGET	__attribute__((target("avx512f,avx512vl,avx512bw,avx512dq,avx512vnni")))
 #define STEP		4u	/* channels */
 
-static void split(enpu_steps to, const struct enpu_pad *pad, uint32_t count)
+static void split(enpu_steps *to, const struct enpu_pad *pad, uint32_t count)
 {
 	const __m128i bias = _mm_set1_epi8((char)0x80);
 
@@ -73,8 +73,8 @@ static void pack(struct enpu_factors *f, uint32_t (*to)[ENPU_LANES], const int8_
 #define LANES		__v16si
 #define MAC		_mm512_dpbusd_epi32
 #define SPLAT		_mm512_set1_epi32
-#define BLOCK		4
-#define GROUPS		4
+#define BLOCK		8
+#define GROUPS		2
 #include "conv_simd.h"
 
 /* The last instruction saturates. */
