@@ -93,8 +93,9 @@ void enpu_conv(enpu_psums psum, const struct enpu_pad *pad, const struct enpu_wi
 	for (uint32_t c = 0; c < channels; c++)
 		for (uint32_t r = 0; r < w->hk; r++)
 			for (uint32_t s = 0; s < w->wk; s++) {
-				conv_point(psum, &pad->point[enpu_point(w, 0, 0, r, s)][c], w, weight,
-					   groups);
+				const int8_t *from = &pad->point[enpu_point(w, 0, 0, r, s)][c];
+
+				conv_point(psum, from, w, weight, groups);
 				weight += (size_t)groups * ENPU_LANES;
 			}
 }
