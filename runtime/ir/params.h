@@ -55,6 +55,7 @@ struct cnn_product_params {
 	int64_t multiplier_bits;
 	bool input_sums;	/* the last channel of each group is the sum of its inputs */
 	int64_t unused_outputs;	/* output channels whose weights are zero, and that nobody reads */
+	bool relu;		/* the result is not below 0 */
 };
 
 struct cnn_gemm_params {

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Core enpu: one instruction for a layer of 8 bits (Documentation/hardware/enpu.rst).
+ *
+ * A unit of the graph is a layer of one or more stages.  Its maps lie in the arena as in the DTCMs:
+ * [n][H][W][C], the channels of a pixel padded to words of 16.  A layer that fits the DTCMs is
+ * computed as a whole, and its maps stay there for the layers behind it (residency.c); another one
+ * is cut into slabs that come from memory and go back there (slabs.c).  The output channels of a
+ * layer are cut into pieces: what is one instruction, or one chain.
+ */
+#ifndef ENPUC_ENPU_H
+#define ENPUC_ENPU_H
+
+#include <cnnacc_enpu.h>
+
+#include "backend/sequencer.h"
+
+#define ENPUC_WORD		CNNACC_ENPU_WORD_BYTES
+#define ENPUC_FIELD_MAX		256	/* Ho, Wo, Co, Ci */
+#define ENPUC_STAGES		12	/* of a layer */
+#define ENPUC_PIECES		64	/* of a layer */
+#define ENPUC_BANKS		CNNACC_ENPU_BANKS
+#define ENPUC_COMMANDS_MIN	512	/* of a program */
+
+/* What the discovery table says of a core; memories in words, by enum cnnacc_enpu_memory. */
+struct enpuc_hw {
+	int64_t words[CNNACC_ENPU_MEMORIES];
+	int64_t insns;			/* of the ITCM */
+	int stages;			/* of a layer at most */
+	int64_t commands;		/* of a program */
+	uint64_t cycles_max;
+	bool prefetch;
+	int psum_bits;
+	char bad[CNN_REASON_LEN];	/* why this core gets no nodes; "": it is supported */
+};
+
+/* How the second map of ADD and MUL becomes as large as the first. */
+enum enpuc_repeat { ENPUC_WHOLE, ENPUC_REPEAT_ROW, ENPUC_REPEAT_COLUMN, ENPUC_REPEAT_PIXEL };
+
+/* A stage; what it takes from tensors of the graph lives as long as that. */
+struct enpuc_stage {
+	uint32_t opcode;		/* enum cnnacc_enpu_opcode */
+	int node, result;		/* of the graph; result: value, or -1 if nobody sees it */
+	bool stored;			/* others read the result */
+	bool relu;			/* CONV becomes CONV_RELU */
+	const int8_t *weights;		/* output channel k, input channel, row, column */
+	int64_t per_channel;		/* weights of an output channel */
+	bool transposed;		/* weights [input channel][output channel] of a matrix */
+	const struct cnn_tensor *add, *shift;	/* NULL: 0 */
+	int zero;			/* of the input: less zero times the weights' sum */
+	const uint32_t *table;		/* of LUT */
+	int b;				/* second map, or -1 */
+	enum enpuc_repeat repeat;
+	struct cnn_layout b_layout;
+};
+
+/* A layer: the nodes of a unit.  Filled by match. */
+struct enpuc_layer {
+	int stages;			/* 0: none, or another node leads its unit */
+	struct enpuc_stage stage[ENPUC_STAGES];
+	int in;				/* value */
+	struct cnn_layout in_layout, out_layout;
+	int64_t n, hi, wi, ci, ho, wo, co;
+	int64_t hk, wk, sh, sw, dh, dw, ph, pw;	/* dh, dw: points between, as in the fields */
+	int64_t groups;
+	int8_t pad;
+};
+
+/* Output channels that are computed together. */
+struct enpuc_piece {
+	int64_t ci0, ci, co0, co;	/* first channels multiples of 16 */
+	int64_t words;			/* in the weight DTCM */
+};
+
+/* How it is computed.  Filled by plan. */
+struct enpuc_plan {
+	struct enpuc_piece piece[ENPUC_PIECES];
+	int pieces;
+	bool whole;			/* all of it fits the DTCMs at once */
+	int64_t rows, columns;		/* of the output, in a slab */
+	int64_t buffers;		/* slabs that the DTCMs hold */
+};
+
+struct enpuc_node {
+	struct enpuc_layer layer;
+	struct enpuc_plan plan;
+};
+
+struct enpuc_core {
+	struct cnn_backend base;
+	struct enpuc_hw hw;
+	struct enpuc_node *nodes;	/* by node index */
+};
+
+static inline int64_t enpuc_groups(int64_t channels)
+{
+	return cnn_div_up(channels, ENPUC_WORD);
+}
+
+/* Bits of enpuc_uses(). */
+enum { ENPUC_WINDOW = 1, ENPUC_ALL_CHANNELS = 2, ENPUC_WEIGHTS = 4, ENPUC_MAP_B = 8 };
+
+/* What kind of opcode it is. */
+unsigned int enpuc_uses(uint32_t opcode);
+
+/* The second map of a stage has as many rows and columns as is said, in the DTCM. */
+struct enpuc_place {
+	uint32_t memory;		/* CNNACC_ENPU_WORK or CNNACC_ENPU_SKIP */
+	int64_t word;
+};
+
+/* Part of the output, and the input that it needs. */
+struct enpuc_slab {
+	int64_t n, y, x, h, w;		/* of the output */
+	int64_t in_y, in_x, in_h, in_w;	/* of the input, without padding */
+	int64_t ph, pw;			/* padding before it */
+};
+
+/* Where the maps of a slab are in the DTCMs. */
+struct enpuc_binding {
+	struct enpuc_place in, b[ENPUC_STAGES], out, skip[ENPUC_STAGES];
+	bool has_out;			/* the last result is in the working DTCM */
+	bool has_skip[ENPUC_STAGES];	/* a stage's result is in the skip DTCM */
+};
+
+/* The part of the output that a slab of this size at y, x has. */
+struct enpuc_slab enpuc_slab_at(const struct enpuc_layer *l, int64_t n, int64_t y, int64_t x,
+				int64_t h, int64_t w);
+
+/* ---- match.c, plan.c ---- */
+bool enpuc_is_for(const struct cnn_graph *g, const struct cnn_node *n);
+bool enpuc_match(struct cnn_backend *base, struct cnn_unit *unit, char *reason);
+int enpuc_companions(const struct cnn_graph *g, int node, int *nodes);
+bool enpuc_plan(struct cnn_backend *base, const struct cnn_unit *unit, char *reason);
+/* Words of a slab of the input and of the output. */
+int64_t enpuc_in_words(const struct enpuc_layer *l, const struct enpuc_slab *s);
+int64_t enpuc_out_words(const struct enpuc_layer *l, const struct enpuc_slab *s);
+int enpuc_legalize(struct cnn_graph *g, int place, struct cnn_err *err);
+
+/* ---- cost.c ---- */
+struct enpuc_cost {
+	uint64_t cycles, slots, useful;
+};
+
+struct enpuc_tile {
+	int64_t y, x, in_y, in_x, zs;
+};
+
+/* The tile of the least cycles for a piece of a slab; false: the kernel fits no tile. */
+bool enpuc_find_tile(const struct enpuc_hw *hw, const struct enpuc_layer *l,
+		     const struct enpuc_piece *p, const struct enpuc_slab *s,
+		     const struct enpuc_binding *bind, struct enpuc_tile *t);
+/* What the device counts for a piece of a slab. */
+struct enpuc_cost enpuc_layer_cost(const struct enpuc_hw *hw, const struct enpuc_layer *l,
+				   const struct enpuc_piece *p, const struct enpuc_slab *s,
+				   const struct enpuc_binding *bind, const struct enpuc_tile *t);
+
+/* ---- code.c: instructions and weights of an EXEC ---- */
+struct enpuc_code {
+	struct cnnacc_enpu_insn *insn;
+	struct cnnacc_enpu_record *record;
+	uint8_t *weights;		/* an image of the weight DTCM */
+	int64_t insns, words;
+	int64_t base;			/* word of the weight DTCM at which the image begins */
+	struct enpuc_cost cost;
+	bool failed;			/* no memory */
+};
+
+void enpuc_code_free(struct enpuc_code *c);
+/* A piece of a slab of a layer, and where its maps and weights are. */
+struct enpuc_part {
+	const struct enpuc_layer *layer;
+	const struct enpuc_piece *piece;
+	struct enpuc_slab slab;
+	const struct enpuc_binding *bind;
+	int64_t weights;		/* word */
+};
+
+/* Appends instructions and records of a part, and adds what they cost. */
+void enpuc_code_add(struct enpuc_code *c, const struct enpuc_hw *hw, const struct enpuc_part *part);
+/* Puts the weights of a part into the image. */
+void enpuc_code_pack(struct enpuc_code *c, const struct enpuc_part *part);
+void enpuc_code_stop(struct enpuc_code *c);
+/* Words of the weight DTCM that a piece takes. */
+int64_t enpuc_piece_words(const struct enpuc_layer *l, const struct enpuc_piece *p);
+
+/* ---- residency.c, emit.c, slabs.c ---- */
+/* Do all maps of a layer fit the DTCMs at once, if these have nothing else? */
+bool enpuc_fits_whole(const struct enpuc_core *core, const struct enpuc_layer *l);
+
+enum enpuc_action_kind { ENPUC_LOAD, ENPUC_STORE, ENPUC_RUN, ENPUC_SLABS, ENPUC_CUT };
+
+/* A step of a segment. */
+struct enpuc_action {
+	enum enpuc_action_kind kind;
+	int node;			/* that it is done for: its layer */
+	int value;			/* of LOAD and STORE */
+	enum enpuc_repeat repeat;	/* of LOAD */
+	struct enpuc_place at;		/* of LOAD and STORE */
+	int64_t words;			/* of LOAD and STORE, without repetition */
+	struct enpuc_binding bind;	/* of RUN */
+};
+
+struct enpuc_schedule {
+	struct enpuc_action *action;
+	int count;
+	bool failed;			/* no memory */
+};
+
+/* The steps of nodes, with what stays in the DTCMs. */
+void enpuc_schedule_segment(struct enpuc_core *core, const struct cnn_segment *seg,
+			    struct enpuc_schedule *s);
+/* A single node with all its values in memory. */
+void enpuc_schedule_node(struct enpuc_core *core, int node, struct enpuc_schedule *s);
+
+/* Addresses. */
+struct enpuc_range {
+	int64_t from, to;
+};
+
+/* A schedule that becomes programs. */
+struct enpuc_emitter {
+	struct enpuc_core *core;
+	struct seqc *seq;
+	const struct enpuc_schedule *schedule;
+	bool running;			/* an EXEC has no WAIT yet */
+	struct cnnrt_cost told;		/* of the program: what nodes have got */
+	int first_node;			/* of the program, or -1 */
+	/* What the program has read from the arena before it wrote it, and what it has written. */
+	struct enpuc_range *reads, *writes;
+	int n_reads, n_writes;
+	bool restartable;
+};
+
+/* Begins a program; what a node has cost since the last call; waits for the core; ends it. */
+void enpuc_begin(struct enpuc_emitter *e);
+void enpuc_tell_cost(struct enpuc_emitter *e, int node);
+void enpuc_wait(struct enpuc_emitter *e);
+int enpuc_end(struct enpuc_emitter *e);
+/* A copy between the arena and a DTCM, in a loop of @count if that is not 1. */
+void enpuc_move(struct enpuc_emitter *e, const struct seqc_copy *c, int64_t count,
+		int64_t va_advance, int64_t local_advance);
+/* Puts code, or weights if that is wanted, into the image: the address, or an error below 0. */
+int64_t enpuc_keep(struct enpuc_emitter *e, const void *data, int64_t bytes);
+/* Copies instructions and records to the entries from @first on. */
+int enpuc_load_code(struct enpuc_emitter *e, const struct enpuc_code *c, int64_t first);
+int enpuc_load_weights(struct enpuc_emitter *e, const struct enpuc_code *c);
+void enpuc_exec(struct enpuc_emitter *e, int64_t first);
+int enpuc_emit(struct enpuc_emitter *e);
+/* A layer in slabs (slabs.c). */
+int enpuc_emit_slabs(struct enpuc_emitter *e, int node);
+int64_t enpuc_address(const struct enpuc_emitter *e, int value);
+int enpuc_lower(struct cnn_backend *base, struct cnn_segment *seg);
+uint64_t enpuc_cycles(struct cnn_backend *base, int lead);
+
+#endif

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: MIT
+/* Cuts a layer into pieces, for the weight DTCM, and into slabs, for the other DTCMs. */
+#include <stdio.h>
+
+#include "enpu.h"
+
+struct enpuc_slab enpuc_slab_at(const struct enpuc_layer *l, int64_t n, int64_t y, int64_t x,
+				int64_t h, int64_t w)
+{
+	struct enpuc_slab s = { .n = n, .y = y, .x = x, .h = h, .w = w };
+	int64_t top = y * l->sh - l->ph, left = x * l->sw - l->pw;
+	int64_t bottom = top + (h - 1) * l->sh + (l->dh + 1) * (l->hk - 1) + 1;
+	int64_t right = left + (w - 1) * l->sw + (l->dw + 1) * (l->wk - 1) + 1;
+
+	s.in_y = cnn_min(cnn_max(top, 0), l->hi - 1);
+	s.in_x = cnn_min(cnn_max(left, 0), l->wi - 1);
+	s.ph = s.in_y - top;
+	s.pw = s.in_x - left;
+	s.in_h = cnn_max(cnn_min(bottom, l->hi) - s.in_y, 1);
+	s.in_w = cnn_max(cnn_min(right, l->wi) - s.in_x, 1);
+	return s;
+}
+
+int64_t enpuc_in_words(const struct enpuc_layer *l, const struct enpuc_slab *s)
+{
+	return s->in_h * s->in_w * enpuc_groups(l->ci);
+}
+
+int64_t enpuc_out_words(const struct enpuc_layer *l, const struct enpuc_slab *s)
+{
+	return s->h * s->w * enpuc_groups(l->co);
+}
+
+/* ---- pieces ---- */
+
+static bool add_piece(struct enpuc_node *n, const struct enpuc_piece *p)
+{
+	if (n->plan.pieces == ENPUC_PIECES)
+		return false;
+	n->plan.piece[n->plan.pieces] = *p;
+	n->plan.piece[n->plan.pieces++].words = enpuc_piece_words(&n->layer, p);
+	return true;
+}
+
+/* Most groups of output channels whose weights fit so many words; 0: none. */
+static int64_t fitting_groups(const struct enpuc_layer *l, struct enpuc_piece p, int64_t words)
+{
+	int64_t groups = cnn_min(enpuc_groups(p.co), ENPUC_FIELD_MAX / ENPUC_WORD);
+
+	for (; groups; groups--) {
+		p.co = groups * ENPUC_WORD;
+		if (enpuc_piece_words(l, &p) <= words)
+			break;
+	}
+	return groups;
+}
+
+/* Cuts a range of output channels; false: even 16 of them have too many weights. */
+static bool cut_range(const struct enpuc_hw *hw, struct enpuc_node *n, struct enpuc_piece p,
+		      const char *op, char *reason)
+{
+	int64_t words = hw->words[CNNACC_ENPU_WEIGHT], groups, end = p.co0 + p.co;
+
+	groups = fitting_groups(&n->layer, p, words / ENPUC_BANKS);
+	if (!groups)
+		groups = fitting_groups(&n->layer, p, words);
+	if (!groups)
+		return cnn_reject(reason, "%s: %lld bytes of weights for 16 channels, limit of enpu "
+				  "%lld", op, (long long)(enpuc_piece_words(&n->layer,
+				  &(struct enpuc_piece){ .ci = p.ci, .co = ENPUC_WORD }) *
+				  ENPUC_WORD), (long long)(words * ENPUC_WORD));
+	groups = cnn_div_up(enpuc_groups(p.co),
+			    cnn_div_up(enpuc_groups(p.co), groups));
+	for (; p.co0 < end; p.co0 += groups * ENPUC_WORD) {
+		p.co = cnn_min(groups * ENPUC_WORD, end - p.co0);
+		if (!add_piece(n, &p))
+			return cnn_reject(reason, "%s: more than %d pieces of output channels", op,
+					  ENPUC_PIECES);
+	}
+	return true;
+}
+
+/* Groups of a convolution of which a block begins and ends at words, in input and output. */
+static int64_t block_groups(const struct enpuc_layer *l)
+{
+	int64_t in = l->ci / l->groups, out = l->co / l->groups, block = 1;
+
+	while (block < l->groups && (block * in % ENPUC_WORD || block * out % ENPUC_WORD))
+		block++;
+	return block;
+}
+
+static bool cut_pieces(const struct enpuc_hw *hw, struct enpuc_node *n, const char *op,
+		       char *reason)
+{
+	const struct enpuc_layer *l = &n->layer;
+	int64_t block = block_groups(l), in = l->ci / l->groups, out = l->co / l->groups;
+	bool all = enpuc_uses(l->stage[0].opcode) & ENPUC_ALL_CHANNELS;
+
+	n->plan.pieces = 0;
+	if (!all)
+		return cut_range(hw, n, (struct enpuc_piece){ 0, ENPUC_WORD, 0, l->co, 0 }, op,
+				 reason);
+	if (block * in > ENPUC_FIELD_MAX)
+		return cnn_reject(reason, "%s: %lld input channels, limit of enpu %d: sums of parts "
+				  "have 8 bits", op, (long long)(block * in), ENPUC_FIELD_MAX);
+	for (int64_t g = 0; g < l->groups; g += block) {
+		int64_t count = cnn_min(block, l->groups - g);
+
+		if (!cut_range(hw, n, (struct enpuc_piece){ g * in, count * in, g * out,
+							    count * out, 0 }, op, reason))
+			return false;
+	}
+	return true;
+}
+
+/* ---- slabs ---- */
+
+/* Words of a slab in the two DTCMs, with the last result in the skip DTCM if that has no more. */
+static void slab_words(const struct enpuc_layer *l, const struct enpuc_slab *s, int64_t *work,
+		       int64_t *skip)
+{
+	int64_t out = enpuc_out_words(l, s);
+
+	*work = enpuc_in_words(l, s);
+	*skip = 0;
+	for (int i = 0; i < l->stages; i++)
+		*skip += (l->stage[i].b >= 0 && l->stage[i].b != l->in ? out : 0) +
+			 (l->stage[i].stored && i < l->stages - 1 ? out : 0);
+	*(*skip ? work : skip) += out;
+}
+
+static bool slab_fits(const struct enpuc_hw *hw, const struct enpuc_node *n, int64_t h, int64_t w,
+		      int64_t buffers)
+{
+	const struct enpuc_layer *l = &n->layer;
+	/* One in the middle needs the most. */
+	struct enpuc_slab s = enpuc_slab_at(l, 0, cnn_min(cnn_div_up(l->ph, l->sh), l->ho - h),
+					    cnn_min(cnn_div_up(l->pw, l->sw), l->wo - w), h, w);
+	int64_t work, skip;
+
+	s.in_h = cnn_min((h - 1) * l->sh + (l->dh + 1) * (l->hk - 1) + 1, l->hi);
+	s.in_w = cnn_min((w - 1) * l->sw + (l->dw + 1) * (l->wk - 1) + 1, l->wi);
+	slab_words(l, &s, &work, &skip);
+	return work <= hw->words[CNNACC_ENPU_WORK] / buffers &&
+	       skip <= hw->words[CNNACC_ENPU_SKIP] / buffers;
+}
+
+/* Clocks of a slab: of all pieces, and of its transfers. */
+static uint64_t slab_cycles(const struct enpuc_hw *hw, const struct enpuc_node *n, int64_t h,
+			    int64_t w)
+{
+	const struct enpuc_layer *l = &n->layer;
+	const struct enpuc_binding bind = { .has_out = true };
+	struct enpuc_slab s = enpuc_slab_at(l, 0, 0, 0, h, w);
+	uint64_t cycles = 0;
+	int64_t work, skip;
+
+	for (int i = 0; i < n->plan.pieces; i++) {
+		struct enpuc_tile t;
+
+		if (!enpuc_find_tile(hw, l, &n->plan.piece[i], &s, &bind, &t))
+			return UINT64_MAX;
+		cycles += enpuc_layer_cost(hw, l, &n->plan.piece[i], &s, &bind, &t).cycles +
+			  (uint64_t)(n->plan.piece[i].words + 64);
+	}
+	slab_words(l, &s, &work, &skip);
+	/* Each stage may store: a P for each; a pixel's copy touches two lines more. */
+	return 2 * cycles + (uint64_t)(work + 2 * skip) + 4 * (uint64_t)(h * w) + 1024;
+}
+
+static int64_t balance(int64_t total, int64_t part)
+{
+	return cnn_div_up(total, cnn_div_up(total, part));
+}
+
+/* The largest slab that fits: whole rows, or parts of one. */
+static bool find_slab(const struct enpuc_hw *hw, struct enpuc_node *n, int64_t buffers)
+{
+	const struct enpuc_layer *l = &n->layer;
+	int64_t w = balance(l->wo, cnn_min(l->wo, ENPUC_FIELD_MAX)), h;
+
+	for (; w; w = w == 1 ? 0 : balance(l->wo, w / 2))
+		for (h = cnn_min(l->ho, ENPUC_FIELD_MAX); h; h--) {
+			if (!slab_fits(hw, n, h, w, buffers) ||
+			    slab_cycles(hw, n, h, w) > hw->cycles_max / 4)
+				continue;
+			n->plan.rows = balance(l->ho, h);
+			n->plan.columns = w;
+			n->plan.buffers = buffers;
+			return true;
+		}
+	return false;
+}
+
+static bool plan_slabs(const struct enpuc_hw *hw, struct enpuc_node *n)
+{
+	return find_slab(hw, n, ENPUC_BANKS) || find_slab(hw, n, 1);
+}
+
+static void describe(const struct enpuc_node *n, const char *op, char *reason)
+{
+	const struct enpuc_plan *p = &n->plan;
+	const struct enpuc_layer *l = &n->layer;
+	int64_t slabs = l->n * cnn_div_up(l->ho, p->rows) * cnn_div_up(l->wo, p->columns);
+	int len = snprintf(reason, CNN_REASON_LEN, "%s: a layer of %d stage%s", op, l->stages,
+			   l->stages == 1 ? "" : "s");
+
+	if (!p->whole)
+		len += snprintf(reason + len, CNN_REASON_LEN - (size_t)len,
+				", %lld slabs of %lld x %lld", (long long)slabs, (long long)p->rows,
+				(long long)p->columns);
+	if (p->pieces > 1)
+		snprintf(reason + len, CNN_REASON_LEN - (size_t)len,
+			 ", %d pieces of channels", p->pieces);
+}
+
+bool enpuc_plan(struct cnn_backend *base, const struct cnn_unit *unit, char *reason)
+{
+	struct enpuc_core *core = (struct enpuc_core *)base;
+	const char *op = unit->g->nodes[unit->nodes[0]].op_type;
+	struct enpuc_node *n = &core->nodes[unit->nodes[0]];
+	const struct enpuc_layer *l = &n->layer;
+
+	if (!cut_pieces(&core->hw, n, op, reason))
+		return false;
+	if (!plan_slabs(&core->hw, n))
+		return cnn_reject(reason, "%s: not even one pixel of the result fits the DTCMs of "
+				  "%lld and %lld bytes", op,
+				  (long long)(core->hw.words[CNNACC_ENPU_WORK] * ENPUC_WORD),
+				  (long long)(core->hw.words[CNNACC_ENPU_SKIP] * ENPUC_WORD));
+	n->plan.whole = l->n == 1 && l->ho <= ENPUC_FIELD_MAX && l->wo <= ENPUC_FIELD_MAX &&
+			slab_cycles(&core->hw, n, l->ho, l->wo) <= core->hw.cycles_max / 4 &&
+			enpuc_fits_whole(core, l);
+	describe(n, op, reason);
+	return true;
+}
