@@ -84,20 +84,23 @@ static int64_t cost_alone(const struct cnn_partition *p, int node, int k)
 	return c->alone < CNN_PLACE_NEVER ? c->alone : cnn_place_cost(p, node, 0)->ns;
 }
 
+/* less: than each by itself.  If not, a node that is taken by itself keeps its cost. */
 static void share_offer(const struct cnn_partition *p, const int *nodes, int n, int k,
-			const struct cnn_offer *offer)
+			const struct cnn_offer *offer, bool less)
 {
 	for (int i = 0; i < n; i++) {
 		struct cnn_place_cost *c = cnn_place_cost(p, nodes[i], k);
 
-		if (!(offer->which >> i & 1))
+		if (!(offer->which >> i & 1) || (!less && c->weighed < CNN_PLACE_NEVER))
 			continue;
 		c->weighed = c->ns = cnn_min(c->weighed, offer->ns / n);
 		c->arranges = offer->arranges;
 	}
 }
 
-/* The core runs a node with others for less than each by itself: each costs its share. */
+/*
+ * The core runs a node with others for less than each by itself, or only so: each costs its share.
+ */
 static int ask_for_companions(struct cnn_partition *p, int node, int k, struct cnn_err *err)
 {
 	struct cnn_core_choice *core = &p->cores[k - 1];
@@ -113,8 +116,11 @@ static int ask_for_companions(struct cnn_partition *p, int node, int k, struct c
 	for (int i = 0; i < n; i++)
 		alone = cnn_add_sat(alone, cost_alone(p, nodes[i], k));
 	ret = cnn_ask_core(p->g, nodes, n, core, &offer, err);
-	if (!ret && offer.taken && offer.ns < alone)
-		share_offer(p, nodes, n, k, &offer);
+	if (!ret && offer.taken)
+		share_offer(p, nodes, n, k, &offer, offer.ns < alone);
+	/* Why not even with them says more. */
+	if (!ret && !offer.taken && offer.told)
+		memcpy(p->g->nodes[node].choice->reason, offer.reason, sizeof(offer.reason));
 	return ret;
 }
 

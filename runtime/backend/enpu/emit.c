@@ -237,7 +237,7 @@ static void add_part(const struct enpuc_emitter *e, struct exec *x, const struct
 {
 	const struct enpuc_layer *l = &e->core->nodes[a->node].layer;
 	const struct enpuc_part part = {
-		.layer = l, .piece = p, .slab = enpuc_slab_at(l, 0, 0, 0, l->ho, l->wo),
+		.layer = l, .piece = p, .slab = enpuc_whole(l),
 		.bind = &a->bind, .weights = weights,
 	};
 	struct part_cost *more = reallocarray(x->cost, (size_t)x->costs + 1, sizeof(*more));

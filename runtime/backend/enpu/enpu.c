@@ -68,6 +68,7 @@ static int64_t enpuc_peak(const struct cnn_backend *base, int node)
 const struct cnn_backend_ops cnn_backend_enpu = {
 	.name = "enpu",
 	.converts = true,
+	.legalize = enpuc_legalize,
 	.companions = enpuc_companions,
 	.open = enpuc_open,
 	.close = enpuc_close,

@@ -126,6 +126,11 @@ struct enpuc_binding {
 /* The part of the output that a slab of this size at y, x has. */
 struct enpuc_slab enpuc_slab_at(const struct enpuc_layer *l, int64_t n, int64_t y, int64_t x,
 				int64_t h, int64_t w);
+/* All of both maps. */
+struct enpuc_slab enpuc_whole(const struct enpuc_layer *l);
+
+/* Has a slab a second map for stage i?  A window's input has other pixels than its output. */
+bool enpuc_needs_second(const struct enpuc_layer *l, int i);
 
 /* ---- match.c, plan.c ---- */
 bool enpuc_is_for(const struct cnn_graph *g, const struct cnn_node *n);
@@ -135,6 +140,9 @@ bool enpuc_plan(struct cnn_backend *base, const struct cnn_unit *unit, char *rea
 /* Words of a slab of the input and of the output. */
 int64_t enpuc_in_words(const struct enpuc_layer *l, const struct enpuc_slab *s);
 int64_t enpuc_out_words(const struct enpuc_layer *l, const struct enpuc_slab *s);
+/* ---- legalize.c ---- */
+/* Is it left out, or a constant of one number or one for each channel of a map? */
+bool enpuc_is_by_channel(const struct cnn_tensor *t, int rank, int64_t channels);
 int enpuc_legalize(struct cnn_graph *g, int place, struct cnn_err *err);
 
 /* ---- cost.c ---- */

@@ -5,23 +5,29 @@
 
 #include "enpu.h"
 #include "ops/quant.h"
+#include "passes/rewrite.h"
 
 #define PAD_MAX		15	/* strides, padding and points between taps are fields of 4 bits */
 #define STEP_MAX	255	/* words of a pixel */
 #define MAPS_MAX	(CNN_ARENA_MAX / 4)	/* bytes of one value in the arena */
 
-/* Inputs of QLinearAdd; scale and zero point follow each. */
-enum { ADD_A = 0, ADD_B = 3, ADD_Y = 6 };
+/* Inputs of QLinearAdd: a map, its scale and its zero point; those of the result. */
+enum { ADD_A = 0, ADD_B = 3, ADD_Y_SCALE = 6, ADD_Y_ZERO = 7, ADD_INPUTS = 8 };
 
 static bool is_sum(enum cnn_op op)
 {
 	return op == CNN_OP_CONV_INTEGER || op == CNN_OP_MATMUL_INTEGER;
 }
 
+static bool is_product(enum cnn_op op)
+{
+	return op == CNN_OP_SHIFT_CONV || op == CNN_OP_SHIFT_MATMUL;
+}
+
 bool enpuc_is_for(const struct cnn_graph *g, const struct cnn_node *n)
 {
 	(void)g;
-	return is_sum(n->op) || n->op == CNN_OP_SHIFT_REQUANTIZE ||
+	return is_sum(n->op) || is_product(n->op) || n->op == CNN_OP_SHIFT_REQUANTIZE ||
 	       n->op == CNN_OP_SEGMENTED_LINEAR || n->op == CNN_OP_QLINEAR_CONV ||
 	       n->op == CNN_OP_QLINEAR_MATMUL || n->op == CNN_OP_QGEMM ||
 	       n->op == CNN_OP_QLINEAR_ADD;
@@ -162,20 +168,6 @@ static bool is_zero(const struct cnn_tensor *t)
 	return true;
 }
 
-/* Is it a constant with one number, or one for each channel? */
-static bool is_by_channel(const struct cnn_tensor *t, int rank, int64_t channels)
-{
-	int64_t axis = rank - (t ? t->rank : 0);
-
-	if (!t)
-		return true;
-	if (!t->data || t->rank > rank)
-		return false;
-	if (cnn_tensor_count(t) == 1)
-		return true;
-	return cnn_tensor_count(t) == channels && axis <= 1 && t->dims[1 - axis] == channels;
-}
-
 /* The constants of a ShiftRequantize, for the channels of a map. */
 static bool set_requantize(const struct cnn_graph *g, const struct cnn_node *n,
 			   struct enpuc_stage *s, char *reason)
@@ -184,20 +176,11 @@ static bool set_requantize(const struct cnn_graph *g, const struct cnn_node *n,
 
 	s->add = cnn_node_in(g, n, 2);
 	s->shift = cnn_node_in(g, n, 3);
-	if (!is_by_channel(s->add, x->rank, x->dims[1]) ||
-	    !is_by_channel(s->shift, x->rank, x->dims[1]))
+	if (!enpuc_is_by_channel(s->add, x->rank, x->dims[1]) ||
+	    !enpuc_is_by_channel(s->shift, x->rank, x->dims[1]))
 		return cnn_reject(reason, "%s: add or shift is not constant, or not one for each "
 				  "channel", n->op_type);
 	return true;
-}
-
-static const struct cnn_node *only_reader(const struct cnn_graph *g, const struct cnn_node *n,
-					  int *index)
-{
-	const struct cnn_value *v = &g->values[n->out[0]];
-
-	*index = v->n_consumers == 1 && !v->is_output ? v->consumers[0] : -1;
-	return *index < 0 ? NULL : &g->nodes[*index];
 }
 
 /* A psum of 24 bits must not wrap where the CPU's of 32 does not. */
@@ -228,43 +211,45 @@ static bool check_psums(const struct enpuc_core *core, const struct enpuc_layer 
 	return true;
 }
 
-/* ConvInteger or MatMulInteger and the ShiftRequantize behind it. */
-static bool match_sum(const struct enpuc_core *core, struct cnn_unit *unit, struct enpuc_layer *l,
-		      char *reason)
+static bool check_product(const struct cnn_graph *g, const struct cnn_node *n, char *reason)
 {
-	const struct cnn_graph *g = unit->g;
-	const struct cnn_node *n = &g->nodes[unit->nodes[0]], *end;
 	const struct cnn_tensor *w = cnn_node_in(g, n, 1), *zero = cnn_node_in(g, n, 2);
-	bool conv = n->op == CNN_OP_CONV_INTEGER;
-	struct enpuc_stage *s = &l->stage[0];
-	int next;
 
-	end = only_reader(g, n, &next);
-	if (!end || end->op != CNN_OP_SHIFT_REQUANTIZE || end->in[0] != n->out[0] ||
-	    cnn_node_in(g, end, 1))
-		return cnn_reject(reason, "%s: enpu gives no sums of 32 bits: no ShiftRequantize "
-				  "without times is its only reader", n->op_type);
-	if (!check_map(n, cnn_node_in(g, n, 0), "input", reason) || !check_weights(n, w, reason))
+	if (!check_map(n, cnn_node_in(g, n, 0), "input", reason) ||
+	    !check_map(n, cnn_node_out(g, n, 0), "result", reason) || !check_weights(n, w, reason))
 		return false;
-	if (!is_zero(cnn_node_in(g, n, 3)) || (zero && (!zero->data || cnn_tensor_count(zero) != 1)))
+	if (!is_zero(cnn_node_in(g, n, 3)) ||
+	    (zero && (!zero->data || cnn_tensor_count(zero) != 1)))
 		return cnn_reject(reason, "%s: a zero point is not constant, or weights have one",
 				  n->op_type);
-	if (!conv && (cnn_node_in(g, n, 0)->rank != 2 || w->rank != 2))
+	if (n->op == CNN_OP_SHIFT_MATMUL && w->rank != 2)
 		return cnn_reject(reason, "%s: enpu multiplies matrices of 2 dimensions", n->op_type);
-	if (!check_map(end, cnn_node_out(g, end, 0), "result", reason) ||
-	    !set_requantize(g, end, s, reason) || !cnn_unit_add_node(unit, next))
-		return reason[0] ? false : cnn_reject(reason, "%s: its ShiftRequantize is not on enpu", n->op_type);
-	set_maps(cnn_node_in(g, n, 0), cnn_node_out(g, end, 0), l);
+	return true;
+}
+
+/* ShiftConv or ShiftMatMul. */
+static bool match_product(const struct enpuc_core *core, const struct cnn_unit *unit,
+			  struct enpuc_layer *l, char *reason)
+{
+	const struct cnn_graph *g = unit->g;
+	const struct cnn_node *n = &g->nodes[unit->nodes[0]];
+	const struct cnn_tensor *w = cnn_node_in(g, n, 1), *zero = cnn_node_in(g, n, 2);
+	bool conv = n->op == CNN_OP_SHIFT_CONV;
+
+	if (!check_product(g, n, reason))
+		return false;
+	set_maps(cnn_node_in(g, n, 0), cnn_node_out(g, n, 0), l);
 	if (conv && !set_window(g, n, w, l, reason))
 		return false;
-	*s = (struct enpuc_stage){
-		.opcode = conv && l->groups == l->ci && l->groups == l->co && l->groups > 1 ?
+	l->stage[0] = (struct enpuc_stage){
+		.opcode = l->groups > 1 && l->groups == l->ci && l->groups == l->co ?
 				  CNNACC_ENPU_DEPTHWISE : CNNACC_ENPU_CONV,
-		.node = next, .result = end->out[0], .relu = end->params.product.relu,
+		.node = unit->nodes[0], .result = n->out[0], .relu = n->params.product.relu,
 		.weights = w->data, .per_channel = cnn_tensor_count(w) / l->co, .transposed = !conv,
-		.add = s->add, .shift = s->shift, .zero = zero ? cnn_zero_point(zero, 0) : 0, .b = -1,
+		.add = cnn_node_in(g, n, 4), .shift = cnn_node_in(g, n, 5),
+		.zero = zero ? cnn_zero_point(zero, 0) : 0, .b = -1,
 	};
-	l->pad = (int8_t)s->zero;
+	l->pad = (int8_t)l->stage[0].zero;
 	return check_window(n, l, reason) && check_psums(core, l, n, reason);
 }
 
@@ -284,7 +269,7 @@ static bool set_product(const struct cnn_graph *g, const struct cnn_node *n, int
 		s->b = n->in[n->in[0] == x ? 1 : 0];
 		return check_map(n, times, "times", reason);
 	}
-	if (!times || !is_by_channel(times, t->rank, t->dims[1]))
+	if (!times || !enpuc_is_by_channel(times, t->rank, t->dims[1]))
 		return cnn_reject(reason, "%s: times is left out, or not one number for each channel",
 				  n->op_type);
 	s->opcode = CNNACC_ENPU_BN;
@@ -293,30 +278,28 @@ static bool set_product(const struct cnn_graph *g, const struct cnn_node *n, int
 	return true;
 }
 
-static float scale_of(const struct cnn_graph *g, const struct cnn_node *n, int i)
-{
-	return cnn_scale(cnn_node_in(g, n, i + 1), 0);
-}
-
 /* ADD adds integers: that is a QLinearAdd of equal scales whose zero points add up. */
 static bool set_add(const struct cnn_graph *g, const struct cnn_node *n, int x,
 		    struct enpuc_stage *s, char *reason)
 {
+	float a, b, sum;
+
 	if (!check_map(n, cnn_node_in(g, n, ADD_A), "input 0", reason) ||
 	    !check_map(n, cnn_node_in(g, n, ADD_B), "input 3", reason))
 		return false;
-	for (int i = 1; i < 8; i++)
-		if (i != ADD_B && i != ADD_Y + 2 &&
+	for (int i = 1; i < ADD_INPUTS; i++)
+		if (i != ADD_B &&
 		    (!cnn_node_in(g, n, i)->data || cnn_tensor_count(cnn_node_in(g, n, i)) != 1))
 			return cnn_reject(reason, "%s: input %d is not one constant", n->op_type, i);
-	if (scale_of(g, n, ADD_A) != scale_of(g, n, ADD_Y) ||
-	    scale_of(g, n, ADD_B) != scale_of(g, n, ADD_Y))
+	a = cnn_scale(cnn_node_in(g, n, ADD_A + 1), 0);
+	b = cnn_scale(cnn_node_in(g, n, ADD_B + 1), 0);
+	sum = cnn_scale(cnn_node_in(g, n, ADD_Y_SCALE), 0);
+	if (a != sum || b != sum)
 		return cnn_reject(reason, "%s: scales %g and %g, sum %g: enpu adds maps of one scale",
-				  n->op_type, (double)scale_of(g, n, ADD_A),
-				  (double)scale_of(g, n, ADD_B), (double)scale_of(g, n, ADD_Y));
+				  n->op_type, (double)a, (double)b, (double)sum);
 	if (cnn_zero_point(cnn_node_in(g, n, ADD_A + 2), 0) +
 		    cnn_zero_point(cnn_node_in(g, n, ADD_B + 2), 0) !=
-	    cnn_zero_point(cnn_node_in(g, n, ADD_Y + 1), 0))
+	    cnn_zero_point(cnn_node_in(g, n, ADD_Y_ZERO), 0))
 		return cnn_reject(reason, "%s: the zero points of enpu's maps must add up to that of "
 				  "the sum", n->op_type);
 	s->opcode = CNNACC_ENPU_ADD;
@@ -422,7 +405,7 @@ static bool match_pointwise(const struct cnn_unit *unit, struct enpuc_layer *l, 
 	if (!y || y->rank < 0)
 		return cnn_reject(reason, "%s: a shape is unknown", n->op_type);
 	if (n->op == CNN_OP_SHIFT_REQUANTIZE && cnn_node_in(g, n, 0)->dtype != CNN_INT8)
-		return cnn_reject(reason, "%s: no ConvInteger or MatMulInteger of enpu makes its "
+		return cnn_reject(reason, "%s: no ConvInteger or MatMulInteger on enpu makes its "
 				  "input", n->op_type);
 	if (!make_stage(g, unit->nodes[0], l->in, &l->stage[0], reason))
 		return false;
@@ -430,7 +413,7 @@ static bool match_pointwise(const struct cnn_unit *unit, struct enpuc_layer *l, 
 	return true;
 }
 
-static bool match_first(const struct enpuc_core *core, struct cnn_unit *unit,
+static bool match_first(const struct enpuc_core *core, const struct cnn_unit *unit,
 			struct enpuc_layer *l, char *reason)
 {
 	const struct cnn_node *n = &unit->g->nodes[unit->nodes[0]];
@@ -440,7 +423,10 @@ static bool match_first(const struct enpuc_core *core, struct cnn_unit *unit,
 		return cnn_reject(reason, "%s: enpu requantises by shifts only (cnnquant --format "
 				  "POT8)", n->op_type);
 	if (is_sum(n->op))
-		return match_sum(core, unit, l, reason);
+		return cnn_reject(reason, "%s: enpu gives no sums of 32 bits: a ShiftRequantize by "
+				  "channel must be its only reader", n->op_type);
+	if (is_product(n->op))
+		return match_product(core, unit, l, reason);
 	if (n->op == CNN_OP_MAX_POOL)
 		return match_pool(unit, l, reason);
 	if (l->in < 0 || unit->g->values[l->in].t.rank < 0)
@@ -478,22 +464,20 @@ static int find_stage(const struct cnn_graph *g, const struct enpuc_layer *l, in
 	return -1;
 }
 
-/* A ShiftRequantize with relu is BN and RELU. */
+/* Where relu is set, DEPTHWISE, BN and MUL have RELU behind them. */
 static void add_stage(const struct cnn_graph *g, struct enpuc_layer *l, const struct enpuc_stage *s)
 {
 	const struct cnn_node *n = &g->nodes[s->node];
+	bool relu = (is_product(n->op) || n->op == CNN_OP_SHIFT_REQUANTIZE) &&
+		    n->params.product.relu;
 
 	l->stage[l->stages++] = *s;
-	if (n->op != CNN_OP_SHIFT_REQUANTIZE || !n->params.product.relu ||
-	    s->opcode == CNNACC_ENPU_CONV)
+	if (!relu || s->opcode == CNNACC_ENPU_CONV)
 		return;
-	if (s->opcode == CNNACC_ENPU_DEPTHWISE || s->opcode == CNNACC_ENPU_BN ||
-	    s->opcode == CNNACC_ENPU_MUL) {
-		l->stage[l->stages - 1].result = -1;
-		l->stage[l->stages++] = (struct enpuc_stage){
-			.opcode = CNNACC_ENPU_RELU, .node = s->node, .result = s->result, .b = -1,
-		};
-	}
+	l->stage[l->stages - 1].result = -1;
+	l->stage[l->stages++] = (struct enpuc_stage){
+		.opcode = CNNACC_ENPU_RELU, .node = s->node, .result = s->result, .b = -1,
+	};
 }
 
 static void add_stages(const struct enpuc_core *core, struct cnn_unit *unit, struct enpuc_layer *l)
@@ -562,15 +546,15 @@ int enpuc_companions(const struct cnn_graph *g, int node, int *nodes)
 	const struct cnn_node *n = &g->nodes[node];
 	struct enpuc_layer l = { .stages = 1, .stage[0].b = -1 };
 	struct enpuc_stage s;
-	int count = 0, next;
+	int count = 0;
 
 	if (n->n_out < 1 || n->out[0] < 0)
 		return 0;
 	if (is_sum(n->op)) {
-		n = only_reader(g, n, &next);
+		n = cnn_rewrite_only_reader(g, n);
 		if (!n || n->op != CNN_OP_SHIFT_REQUANTIZE)
 			return 0;
-		nodes[count++] = next;
+		nodes[count++] = (int)(n - g->nodes);
 	} else if (!enpuc_is_for(g, n) && n->op != CNN_OP_MAX_POOL && n->op != CNN_OP_RELU) {
 		return 0;
 	}

@@ -2,4 +2,7 @@
 /* Parameters of the operators of ops.def. */
 #include "ir/params_table.h"
 
-TABLE(shift_requantize) = { FLAG("relu", product.relu, 0), END };
+#define RELU	FLAG("relu", product.relu, 0)
+
+TABLE(shift_requantize) = { RELU, END };
+TABLE(shift_conv) = { WINDOW, GROUP, RELU, END };

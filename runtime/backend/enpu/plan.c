@@ -21,6 +21,19 @@ struct enpuc_slab enpuc_slab_at(const struct enpuc_layer *l, int64_t n, int64_t 
 	return s;
 }
 
+bool enpuc_needs_second(const struct enpuc_layer *l, int i)
+{
+	return l->stage[i].b >= 0 &&
+	       (l->stage[i].b != l->in || enpuc_uses(l->stage[0].opcode) & ENPUC_WINDOW);
+}
+
+struct enpuc_slab enpuc_whole(const struct enpuc_layer *l)
+{
+	return (struct enpuc_slab){
+		.h = l->ho, .w = l->wo, .in_h = l->hi, .in_w = l->wi, .ph = l->ph, .pw = l->pw,
+	};
+}
+
 int64_t enpuc_in_words(const struct enpuc_layer *l, const struct enpuc_slab *s)
 {
 	return s->in_h * s->in_w * enpuc_groups(l->ci);
@@ -125,7 +138,7 @@ static void slab_words(const struct enpuc_layer *l, const struct enpuc_slab *s, 
 	*work = enpuc_in_words(l, s);
 	*skip = 0;
 	for (int i = 0; i < l->stages; i++)
-		*skip += (l->stage[i].b >= 0 && l->stage[i].b != l->in ? out : 0) +
+		*skip += (enpuc_needs_second(l, i) ? out : 0) +
 			 (l->stage[i].stored && i < l->stages - 1 ? out : 0);
 	*(*skip ? work : skip) += out;
 }
@@ -215,6 +228,12 @@ static void describe(const struct enpuc_node *n, const char *op, char *reason)
 			 ", %d pieces of channels", p->pieces);
 }
 
+/* Do the last rows and columns of the output see the input, and not only padding? */
+static bool sees_input(const struct enpuc_layer *l)
+{
+	return (l->ho - 1) * l->sh - l->ph < l->hi && (l->wo - 1) * l->sw - l->pw < l->wi;
+}
+
 bool enpuc_plan(struct cnn_backend *base, const struct cnn_unit *unit, char *reason)
 {
 	struct enpuc_core *core = (struct enpuc_core *)base;
@@ -232,6 +251,8 @@ bool enpuc_plan(struct cnn_backend *base, const struct cnn_unit *unit, char *rea
 	n->plan.whole = l->n == 1 && l->ho <= ENPUC_FIELD_MAX && l->wo <= ENPUC_FIELD_MAX &&
 			slab_cycles(&core->hw, n, l->ho, l->wo) <= core->hw.cycles_max / 4 &&
 			enpuc_fits_whole(core, l);
+	if (!n->plan.whole && !sees_input(l))
+		return cnn_reject(reason, "%s: slabs would see nothing but padding", op);
 	describe(n, op, reason);
 	return true;
 }

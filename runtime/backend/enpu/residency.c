@@ -356,7 +356,7 @@ static void store_repeated(struct search *s, const struct enpuc_layer *l)
 static uint64_t layer_cycles(const struct search *s, const struct enpuc_node *n)
 {
 	const struct enpuc_layer *l = &n->layer;
-	struct enpuc_slab slab = enpuc_slab_at(l, 0, 0, 0, l->ho, l->wo);
+	struct enpuc_slab slab = enpuc_whole(l);
 	uint64_t cycles = 0;
 
 	for (int i = 0; i < n->plan.pieces; i++) {

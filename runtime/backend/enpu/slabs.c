@@ -46,9 +46,10 @@ static void bind_slab(struct slabs *s, const struct enpuc_slab *slab, uint32_t b
 	work += enpuc_in_words(l, slab);
 	for (int i = 0; i <= last; i++) {
 		if (l->stage[i].b >= 0) {
-			b->b[i] = l->stage[i].b == l->in ? b->in :
-				  (struct enpuc_place){ CNNACC_ENPU_SKIP, skip };
-			skip += l->stage[i].b == l->in ? 0 : out;
+			bool own = enpuc_needs_second(l, i);
+
+			b->b[i] = own ? (struct enpuc_place){ CNNACC_ENPU_SKIP, skip } : b->in;
+			skip += own ? out : 0;
 		}
 		if (l->stage[i].stored && i < last) {
 			b->has_skip[i] = true;
@@ -177,7 +178,7 @@ static void load(struct seqc *seq, int64_t tile, uint32_t buffer, void *opaque)
 		l->in, slab.n * l->hi * l->wi * pixel, l->wi, pixel, slab.in_y, slab.in_x,
 		slab.in_h, slab.in_w, s->bind[buffer].in, false });
 	for (int i = 0; i < l->stages; i++)
-		if (l->stage[i].b >= 0 && l->stage[i].b != l->in)
+		if (enpuc_needs_second(l, i))
 			load_second(s, &slab, i, buffer);
 }
 
