@@ -84,6 +84,18 @@ static int64_t cost_alone(const struct cnn_partition *p, int node, int k)
 	return c->alone < CNN_PLACE_NEVER ? c->alone : cnn_place_cost(p, node, 0)->ns;
 }
 
+/* A node's share: as much of it as on the CPU, so that all of them are there for less or none. */
+static int64_t share_of(const struct cnn_partition *p, const int *nodes, int n, int i, int64_t ns)
+{
+	double sum = 0;
+
+	for (int k = 0; k < n; k++)
+		sum += (double)cnn_place_cost(p, nodes[k], 0)->ns;
+	if (!(sum > 0))
+		return ns / n;
+	return (int64_t)((double)ns * (double)cnn_place_cost(p, nodes[i], 0)->ns / sum);
+}
+
 /* less: than each by itself.  If not, a node that is taken by itself keeps its cost. */
 static void share_offer(const struct cnn_partition *p, const int *nodes, int n, int k,
 			const struct cnn_offer *offer, bool less)
@@ -93,7 +105,7 @@ static void share_offer(const struct cnn_partition *p, const int *nodes, int n, 
 
 		if (!(offer->which >> i & 1) || (!less && c->weighed < CNN_PLACE_NEVER))
 			continue;
-		c->weighed = c->ns = cnn_min(c->weighed, offer->ns / n);
+		c->weighed = c->ns = cnn_min(c->weighed, share_of(p, nodes, n, i, offer->ns));
 		c->arranges = offer->arranges;
 	}
 }

@@ -2,6 +2,7 @@
 /* cnnquant: quantises a float network to few bits. */
 #include "import/import.h"
 #include "cnnquant.h"
+#include "pot8.h"
 #include "options.h"
 
 #include <errno.h>
@@ -22,6 +23,14 @@ static int set_format(void *format, char *value)
 	return find_format(value, format) ? EXIT_DONE : OPT_BAD_VALUE;
 }
 
+static int set_network_format(void *request, char *value)
+{
+	struct quant_options *o = request;
+
+	o->pot8 = !strcasecmp(value, "POT8");
+	return o->pot8 ? EXIT_DONE : set_format(&o->format, value);
+}
+
 static int set_layer(void *request, char *value)
 {
 	struct quant_options *o = request;
@@ -39,9 +48,9 @@ static int set_layer(void *request, char *value)
 static const struct opt_spec options[] = {
 	{ .letter = 'o', .arg = "FILE.onnx", .kind = OPT_TEXT, FIELD(out),
 	  .text = "file that the quantised network is written to" },
-	{ .name = "format", .arg = "FORMAT", FIELD(format), .set = set_format, .valid = FORMATS,
+	{ .name = "format", .arg = "FORMAT", .set = set_network_format, .valid = "POT8, " FORMATS,
 	  .text = "format of both operands of every layer: EXP4, TER2, INT8, or FLOAT32 (the layer "
-		  "stays as it is)" },
+		  "stays as it is); or POT8: the whole network becomes int8, requantised by shifts" },
 	{ .name = "first", .arg = "FORMAT", FIELD(first), .set = set_format, .valid = FORMATS,
 	  .text = "format of the first layer" },
 	{ .name = "last", .arg = "FORMAT", FIELD(last), .set = set_format, .valid = FORMATS,
@@ -117,9 +126,11 @@ static int check_options(const struct quant_options *o)
 {
 	if (!o->model)
 		return complain(EXIT_USAGE, "no MODEL is given; try cnnquant --help");
-	if (!o->out || !o->samples || o->format == FORMAT_UNSET)
+	if (!o->out || !o->samples || (o->format == FORMAT_UNSET && !o->pot8))
 		return complain(EXIT_USAGE, "%s is missing; try cnnquant --help", !o->out ? "-o FILE.onnx" :
 				!o->samples ? "--samples FILE.npy" : "--format FORMAT");
+	if (o->pot8 && (o->first != FORMAT_UNSET || o->last != FORMAT_UNSET || o->layers))
+		return complain(EXIT_USAGE, "POT8 has no formats of single layers");
 	if (!o->test && (o->labels || o->answers || o->device || o->core))
 		return complain(EXIT_USAGE, "%s is for --test", o->labels ? "--labels" :
 				o->answers ? "--answers" : o->device ? "--device" : "--core");
@@ -189,6 +200,15 @@ static int write_network(struct quantizer *q, struct test *t)
 		ret = test_networks(t, q, data, size);
 	free(data);
 	return ret;
+}
+
+static int quantize_layers(struct quantizer *q)
+{
+	int ret = find_layers(q) ?: calibrate(q, pick_samples(q));
+
+	if (!ret)
+		print_layers(q);
+	return ret ?: rewrite(q);
 }
 
 static int run(const struct quant_options *o)

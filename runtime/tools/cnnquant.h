@@ -32,6 +32,7 @@ struct quant_options {
 	} layer[MAX_LAYERS];
 	unsigned int layers;
 	uint64_t count;		/* samples that are used */
+	bool pot8;		/* the whole network, see pot8.h */
 };
 
 struct layer {

@@ -3,6 +3,7 @@
 #include "import/import.h"
 #include "passes/passes.h"
 #include "cnnquant.h"
+#include "pot8.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -66,8 +67,11 @@ int open_graph(struct quantizer *q)
 
 int quantize_graph(struct quantizer *q, int64_t count, void (*show)(const struct quantizer *q))
 {
-	int ret = find_layers(q) ?: calibrate(q, count);
+	int ret;
 
+	if (q->o->pot8)
+		return pot8_quantize(q, count);
+	ret = find_layers(q) ?: calibrate(q, count);
 	if (!ret && show)
 		show(q);
 	return ret ?: rewrite(q);

@@ -95,7 +95,7 @@ static int print_table(const struct test *t)
 	       "max error");
 	printf("%-8s", format_name(FORMAT_FLOAT32));
 	print_right(t, a);
-	printf("\n%-8s", format_name(t->o->format));
+	printf("\n%-8s", t->o->pot8 ? "POT8" : format_name(t->o->format));
 	print_right(t, b);
 	printf("  %7.2f %%  %11.6g  %11.6g  %8.6g\n", 100.0 * (double)same / (double)n,
 	       sum / (double)cnn_tensor_count(a), most, largest);
