@@ -21,7 +21,7 @@ enum pot8_kind {
 	POT8_MEAN,	/* AveragePool: ConvInteger of equal weights, and ShiftRequantize */
 	POT8_SCALE,	/* BatchNormalization: ShiftRequantize with times */
 	POT8_TABLE,	/* a function of one number: SegmentedLinear */
-	POT8_ADD,	/* QLinearAdd */
+	POT8_ADD,	/* SaturatingAdd */
 	POT8_MUL,	/* ShiftRequantize of two maps */
 	POT8_MOVE,	/* the same operator on int8 */
 };

@@ -263,7 +263,7 @@ static bool share_zero(struct pot8 *p, const struct cnn_node *n, struct pot8_val
 	if (p->q->g->values[n->in[0]].n_consumers > 1 || p->q->g->values[n->in[1]].n_consumers > 1 ||
 	    a->zero || b->zero)
 		return false;
-	for (int zero = LOW; zero <= 0; zero++) {
+	for (int zero = LOW + 1; zero < 0; zero++) {
 		float scale = fmaxf(scale_for(a->low, a->high, zero),
 				    scale_for(b->low, b->high, LOW - zero));
 

@@ -471,23 +471,15 @@ static void write_table(struct writing *w, const struct pot8_node *made)
 
 static void write_add(struct writing *w, const struct pot8_node *made)
 {
-	int in[8], out = new_codes(w, made->out), sum = out;
+	int in[2] = { codes_of(w, w->from->in[0]), codes_of(w, w->from->in[1]) };
+	int out = new_codes(w, made->out), sum = out;
 	bool relu = made->relu && pot8_zero(w->p, made->out) != INT8_MIN;
 
-	for (int i = 0; i < 2; i++) {
-		int v = w->from->in[i];
-
-		in[3 * i] = codes_of(w, v);
-		in[3 * i + 1] = add_scale(w, pot8_scale(w->p, v));
-		in[3 * i + 2] = add_zero(w, pot8_zero(w->p, v));
-	}
-	in[6] = add_scale(w, pot8_scale(w->p, made->out));
-	in[7] = add_zero(w, pot8_zero(w->p, made->out));
 	if (relu)
 		sum = add_value(w, "sum", &w->g->values[made->out].t, CNN_INT8);
 	if (w->failed)
 		return;
-	add_node(w, CNN_OP_QLINEAR_ADD, in, 8, sum);
+	add_node(w, CNN_OP_SATURATING_ADD, in, 2, sum);
 	if (relu)
 		add_node(w, CNN_OP_RELU, &sum, 1, out);
 }

@@ -30,7 +30,7 @@ bool enpuc_is_for(const struct cnn_graph *g, const struct cnn_node *n)
 	return is_sum(n->op) || is_product(n->op) || n->op == CNN_OP_SHIFT_REQUANTIZE ||
 	       n->op == CNN_OP_SEGMENTED_LINEAR || n->op == CNN_OP_QLINEAR_CONV ||
 	       n->op == CNN_OP_QLINEAR_MATMUL || n->op == CNN_OP_QGEMM ||
-	       n->op == CNN_OP_QLINEAR_ADD;
+	       n->op == CNN_OP_QLINEAR_ADD || n->op == CNN_OP_SATURATING_ADD;
 }
 
 /* ---- maps ---- */
@@ -279,8 +279,8 @@ static bool set_product(const struct cnn_graph *g, const struct cnn_node *n, int
 }
 
 /* ADD adds integers: that is a QLinearAdd of equal scales whose zero points add up. */
-static bool set_add(const struct cnn_graph *g, const struct cnn_node *n, int x,
-		    struct enpuc_stage *s, char *reason)
+static bool set_qlinear_add(const struct cnn_graph *g, const struct cnn_node *n, int x,
+			    struct enpuc_stage *s, char *reason)
 {
 	float a, b, sum;
 
@@ -316,7 +316,12 @@ static bool set_stage(const struct cnn_graph *g, const struct cnn_node *n, int x
 	case CNN_OP_SHIFT_REQUANTIZE:
 		return set_product(g, n, x, s, reason);
 	case CNN_OP_QLINEAR_ADD:
-		return set_add(g, n, x, s, reason);
+		return set_qlinear_add(g, n, x, s, reason);
+	case CNN_OP_SATURATING_ADD:
+		s->opcode = CNNACC_ENPU_ADD;
+		s->b = n->in[n->in[0] == x ? 1 : 0];
+		return check_map(n, cnn_node_in(g, n, 0), "input 0", reason) &&
+		       check_map(n, cnn_node_in(g, n, 1), "input 1", reason);
 	case CNN_OP_SEGMENTED_LINEAR:
 		s->opcode = CNNACC_ENPU_LUT;
 		s->table = cnn_node_in(g, n, 1)->data;
@@ -398,10 +403,11 @@ static bool match_pointwise(const struct cnn_unit *unit, struct enpuc_layer *l, 
 	const struct cnn_graph *g = unit->g;
 	const struct cnn_node *n = &g->nodes[unit->nodes[0]];
 	const struct cnn_tensor *y = cnn_node_out(g, n, 0);
-	bool second = n->op == CNN_OP_QLINEAR_ADD && cnn_node_in(g, n, ADD_B) && y &&
-		      y->rank >= 0 && !same_shape(cnn_node_in(g, n, ADD_A), y);
+	int other = n->op == CNN_OP_QLINEAR_ADD ? ADD_B : n->op == CNN_OP_SATURATING_ADD ? 1 : 0;
+	bool second = other && y && y->rank >= 0 && cnn_node_in(g, n, other) &&
+		      !same_shape(cnn_node_in(g, n, 0), y);
 
-	l->in = n->in[second ? ADD_B : 0];
+	l->in = n->in[second ? other : 0];
 	if (!y || y->rank < 0)
 		return cnn_reject(reason, "%s: a shape is unknown", n->op_type);
 	if (n->op == CNN_OP_SHIFT_REQUANTIZE && cnn_node_in(g, n, 0)->dtype != CNN_INT8)

@@ -217,6 +217,11 @@ void enpu_net_add(struct enpu_net *n, int a, int b)
 	const int64_t none = 0;
 	char inputs[200];
 
+	if (pick(0, 1)) {
+		snprintf(inputs, sizeof(inputs), "%s %s", n->map[a].name, n->map[b].name);
+		add_node(n, "SaturatingAdd", inputs, new_map(n, n->map[a])->name, OWN);
+		return;
+	}
 	ob_floats(n->b, name_of(n, "scale"), 0, &none, &scale);
 	add_bytes(n, "za", 0, &none, za, za);
 	add_bytes(n, "zb", 0, &none, zb, zb);
