@@ -112,8 +112,9 @@ static bool set_window(const struct cnn_graph *g, const struct cnn_node *n,
 		return cnn_reject(reason, "%s: %d spatial axes, enpu has 2", n->op_type, win.spatial);
 	l->hk = win.kernel[0];
 	l->wk = win.kernel[1];
-	l->sh = win.stride[0];
-	l->sw = win.stride[1];
+	/* Of a single row or column it does not matter. */
+	l->sh = l->ho > 1 ? win.stride[0] : 1;
+	l->sw = l->wo > 1 ? win.stride[1] : 1;
 	l->dh = win.dilation[0] - 1;
 	l->dw = win.dilation[1] - 1;
 	l->ph = win.pad_begin[0];

@@ -234,6 +234,26 @@ static bool sees_input(const struct enpuc_layer *l)
 	return (l->ho - 1) * l->sh - l->ph < l->hi && (l->wo - 1) * l->sw - l->pw < l->wi;
 }
 
+static bool fits_whole(const struct enpuc_core *core, const struct enpuc_node *n,
+		       const struct enpuc_layer *l)
+{
+	return l->n == 1 && l->ho <= ENPUC_FIELD_MAX && l->wo <= ENPUC_FIELD_MAX &&
+	       slab_cycles(&core->hw, n, l->ho, l->wo) <= core->hw.cycles_max / 4 &&
+	       enpuc_fits_whole(core, l);
+}
+
+/* Does the layer of the unit's first node alone fit the DTCMs as a whole? */
+static bool first_fits_whole(const struct enpuc_core *core, const struct cnn_unit *unit,
+			     const struct enpuc_node *n)
+{
+	struct enpuc_layer first = n->layer;
+
+	for (first.stages = 1; first.stages < n->layer.stages; first.stages++)
+		if (first.stage[first.stages].node != unit->nodes[0])
+			break;
+	return fits_whole(core, n, &first);
+}
+
 bool enpuc_plan(struct cnn_backend *base, const struct cnn_unit *unit, char *reason)
 {
 	struct enpuc_core *core = (struct enpuc_core *)base;
@@ -248,9 +268,10 @@ bool enpuc_plan(struct cnn_backend *base, const struct cnn_unit *unit, char *rea
 				  "%lld and %lld bytes", op,
 				  (long long)(core->hw.words[CNNACC_ENPU_WORK] * ENPUC_WORD),
 				  (long long)(core->hw.words[CNNACC_ENPU_SKIP] * ENPUC_WORD));
-	n->plan.whole = l->n == 1 && l->ho <= ENPUC_FIELD_MAX && l->wo <= ENPUC_FIELD_MAX &&
-			slab_cycles(&core->hw, n, l->ho, l->wo) <= core->hw.cycles_max / 4 &&
-			enpuc_fits_whole(core, l);
+	n->plan.whole = fits_whole(core, n, l);
+	/* Several layers without traffic are better than one of slabs. */
+	if (!n->plan.whole && unit->n_nodes > 1 && first_fits_whole(core, unit, n))
+		return cnn_reject(reason, "%s: fits the DTCMs only without the stages behind it", op);
 	if (!n->plan.whole && !sees_input(l))
 		return cnn_reject(reason, "%s: slabs would see nothing but padding", op);
 	describe(n, op, reason);

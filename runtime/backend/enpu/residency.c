@@ -178,6 +178,40 @@ static bool bind_input(struct search *s, struct binding *b, int value, int64_t w
 	return true;
 }
 
+/* Adds a map in the place of one that nobody reads after this step. */
+static struct resident *replace(struct search *s, int value, int old, enum enpuc_repeat repeat,
+				int64_t words)
+{
+	const struct resident *map = find_map(s, old, repeat);
+	struct resident own;
+
+	if (!map || map->words != words ||
+	    (repeat == ENPUC_WHOLE && next_use(s, old) < INT32_MAX))
+		return NULL;
+	own = (struct resident){ .value = value, .at = map->at, .words = words, .pinned = true };
+	return add_map(s, &own) ? &s->map[s->maps - 1] : NULL;
+}
+
+/*
+ * The last result in the very place of map A of a pointwise layer, or of a second map: the core
+ * has read each pixel before it writes it.
+ */
+static struct resident *place_over(struct search *s, const struct enpuc_layer *l, int value,
+				   int64_t words)
+{
+	bool window = enpuc_uses(l->stage[0].opcode) & ENPUC_WINDOW;
+	int in = root_of(s, l->in);
+	struct resident *map = window ? NULL : replace(s, value, in, ENPUC_WHOLE, words);
+
+	for (int i = 0; i < l->stages && !map; i++) {
+		const struct enpuc_stage *st = &l->stage[i];
+
+		if (st->b >= 0 && root_of(s, st->b) != in)
+			map = replace(s, value, root_of(s, st->b), st->repeat, words);
+	}
+	return map;
+}
+
 static bool bind_result(struct search *s, struct binding *b, const struct enpuc_layer *l, int i)
 {
 	int value = root_of(s, l->stage[i].result);
@@ -188,6 +222,8 @@ static bool bind_result(struct search *s, struct binding *b, const struct enpuc_
 	struct resident *map = place(s, value, words, first, other,
 				     first == b->bind.in.memory ? b->bind.in.word : INT64_MAX);
 
+	if (!map && last)
+		map = place_over(s, l, value, words);
 	if (!map)
 		return false;
 	b->results[b->n_results++] = (int)(map - s->map);
