@@ -5,8 +5,6 @@
 
 #include "enpu.h"
 
-#define STAGES_MIN	4	/* so that every node is a layer */
-
 static void read_hw(struct enpuc_hw *hw, const struct cnnrt_core_info *info)
 {
 	uint32_t pe = info->param[CNNACC_ENPU_PARAM_PE], limits = info->param[CNNACC_ENPU_PARAM_LIMITS];
@@ -25,7 +23,7 @@ static void read_hw(struct enpuc_hw *hw, const struct cnnrt_core_info *info)
 	if ((pe & 0xff) != CNNACC_ENPU_PES || limits != known)
 		snprintf(hw->bad, sizeof(hw->bad), "%u PEs and limits 0x%x are not supported, only "
 			 "%u and 0x%x", pe & 0xff, limits, CNNACC_ENPU_PES, known);
-	else if (hw->stages < STAGES_MIN || hw->commands < ENPUC_COMMANDS_MIN)
+	else if (hw->stages < 1 || hw->commands < ENPUC_COMMANDS_MIN)
 		snprintf(hw->bad, sizeof(hw->bad), "%lld instructions and programs of %lld commands "
 			 "are too few", (long long)hw->insns, (long long)hw->commands);
 }

@@ -540,6 +540,9 @@ bool enpuc_match(struct cnn_backend *base, struct cnn_unit *unit, char *reason)
 		return false;
 	first = l->stage[0];
 	add_stage(unit->g, l, &first);
+	if (l->stages > core->hw.stages)
+		return cnn_reject(reason, "%s: half of the ITCM has not two instructions and STOP",
+				  unit->g->nodes[unit->nodes[0]].op_type);
 	if (!unit->alone)
 		add_stages(core, unit, l);
 	for (int i = 1; i < unit->n_nodes; i++)

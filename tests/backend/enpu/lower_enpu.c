@@ -19,6 +19,7 @@ static const struct {
 	{ "sim:cores=enpu", 20 },
 	{ "sim:cores=enpu:dtcm=20480:skip=20480:weight=24576:prefetch=off", 20 },
 	{ "sim:cores=enpu:dtcm=1024:skip=1024:weight=8192:itcm=256:program=16384", 5 },
+	{ "sim:cores=enpu:itcm=64", 5 },
 	{ "sim:cores=enpu:dtcm=4096:skip=2048:weight=16384:psum-bits=24:job-cycles-max=400000", 5 },
 };
 
