@@ -8,7 +8,7 @@
 
 #define POINTS_MAX	64	/* of a mean */
 
-/* Levels of a dynamic range mean nothing for a network with fixed ones: its readers read its input. */
+/* Levels of a dynamic range mean nothing beside fixed ones: their readers read their input. */
 static void drop_levels(struct cnn_graph *g)
 {
 	for (int i = 0; i < g->n_nodes; i++) {

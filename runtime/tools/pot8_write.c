@@ -84,7 +84,8 @@ static int add_scale(struct writing *w, float scale)
 }
 
 /* A node with inputs, -1 for one that is left out, and one output. */
-static struct cnn_node *add_node(struct writing *w, enum cnn_op op, const int *in, int n_in, int out)
+static struct cnn_node *add_node(struct writing *w, enum cnn_op op, const int *in, int n_in,
+				 int out)
 {
 	const struct cnn_op_desc *d = cnn_op_desc(op);
 	struct cnn_node *n = &w->nodes[w->n_nodes];

@@ -179,9 +179,9 @@ void enpuc_exec(struct enpuc_emitter *e, int64_t first)
 
 int64_t enpuc_address(const struct enpuc_emitter *e, int value)
 {
-	const struct cnn_slot *slots = e->core->base.compile->out->slots;
-
-	return CNN_VA_ARENA + (e->seq->dry ? 0 : slots[value].offset);
+	if (e->seq->dry)
+		return CNN_VA_ARENA;
+	return CNN_VA_ARENA + e->core->base.compile->out->slots[value].offset;
 }
 
 /* Loads or stores a map as a whole, or loads one as if it were larger. */
