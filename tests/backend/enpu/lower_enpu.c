@@ -62,11 +62,113 @@ static void check_random(uint32_t seed, uint32_t count)
 	}
 }
 
+/* ---- what is refused, and why ------------------------------------------------------------ */
+
+struct search {
+	const char *text;
+	bool found;
+	char reasons[600];
+};
+
+static void look(const struct cnnrt_op_report *op, void *opaque)
+{
+	struct search *s = opaque;
+	size_t at = strlen(s->reasons);
+
+	s->found |= op->core < 0 && strstr(op->reason, s->text);
+	snprintf(s->reasons + at, sizeof(s->reasons) - at, "%s; ", op->reason);
+}
+
+static void check_reason(const char *text, struct enpu_net *n)
+{
+	struct search s = { .text = text };
+	struct cnnrt_program *p = NULL;
+	struct bench t = { .core = "enpu" };
+	size_t len;
+	void *file = enpu_net_end(n, &len);
+
+	if (!bench_open(&t, devices[0].name) && !compile(&t, file, len, false, &p))
+		cnnrt_program_explain(p, look, &s);
+	check(text, s.found ? NULL : s.reasons[0] ? s.reasons : t.err.text);
+	cnnrt_program_free(p);
+	bench_close(&t);
+	free(file);
+}
+
+static void check_conv(const char *text, int64_t channels, struct enpu_conv c)
+{
+	struct enpu_net n;
+
+	random_state = 7;
+	enpu_net_begin(&n, 1, channels, 40, 40);
+	c.groups = 1;
+	c.co = 16;
+	for (int i = 0; i < 2; i++)
+		c.dilation[i] = c.dilation[i] ? c.dilation[i] : 1;
+	enpu_net_conv(&n, 0, &c);
+	check_reason(text, &n);
+}
+
+/* A sum of two maps with scales a and 1, or one of the sum itself. */
+static void check_add(const char *text, float a, int8_t zero)
+{
+	const int64_t none = 0;
+	const float one = 1;
+	const int8_t ten = 10;
+	struct enpu_net n;
+
+	enpu_net_begin(&n, 1, 4, 5, 5);
+	ob_floats(n.b, "a", 0, &none, &a);
+	ob_floats(n.b, "one", 0, &none, &one);
+	ob_bytes(n.b, "ten", 3, 0, &none, &ten);
+	ob_bytes(n.b, "zero", 3, 0, &none, &zero);
+	ob_node(n.b, "QLinearAdd", "v0 a ten v0 one ten one zero", "v1");
+	snprintf(n.map[n.maps++].name, sizeof(n.map[0].name), "v1");
+	check_reason(text, &n);
+}
+
+/* Whatever its scales are, ONNX's product rounds halves to even. */
+static void check_qlinear(void)
+{
+	const int64_t none = 0, w[4] = { 3, 4, 1, 1 };
+	const int8_t zero = 0, weights[12] = { 1, 2, 3 };
+	const float one = 1;
+	struct enpu_net n;
+
+	enpu_net_begin(&n, 1, 4, 5, 5);
+	ob_floats(n.b, "one", 0, &none, &one);
+	ob_bytes(n.b, "zero", 3, 0, &none, &zero);
+	ob_bytes(n.b, "w", 3, 4, w, weights);
+	ob_node(n.b, "QLinearConv", "v0 one zero w one zero one zero", "v1");
+	snprintf(n.map[n.maps++].name, sizeof(n.map[0].name), "v1");
+	check_reason("enpu requantises by shifts only", &n);
+}
+
+static void check_refusals(void)
+{
+	check_conv("300 input channels, limit of enpu 256", 300,
+		   (struct enpu_conv){ .kernel = { 1, 1 }, .stride = { 1, 1 } });
+	check_conv("kernel of 9 x 9 points with its dilation, limit of enpu 64", 4,
+		   (struct enpu_conv){ .kernel = { 3, 3 }, .stride = { 1, 1 },
+				       .dilation = { 4, 4 } });
+	check_conv("row stride 16, limit of enpu 15", 4,
+		   (struct enpu_conv){ .kernel = { 1, 1 }, .stride = { 16, 1 } });
+	check_conv("column padding 16, limit of enpu 15", 4,
+		   (struct enpu_conv){ .kernel = { 1, 1 }, .stride = { 1, 1 },
+				       .pads = { 0, 16, 0, 0 } });
+	check_conv("100432 bytes of weights for 16 channels, limit of enpu 65536", 128,
+		   (struct enpu_conv){ .kernel = { 7, 7 }, .stride = { 1, 1 } });
+	check_add("scales 0.5 and 1, sum 1: enpu adds maps of one scale", 0.5f, 20);
+	check_add("the zero points of enpu's maps must add up", 1, 10);
+	check_qlinear();
+}
+
 int main(int argc, char **argv)
 {
 	uint32_t seed = 1, count = 100;
 
 	read_options(argc, argv, &seed, &count);
 	check_random(seed, count);
+	check_refusals();
 	return end_checks();
 }

@@ -82,6 +82,7 @@ done <<-END
 	resnet8 28 28 sim:cores=enpu
 	ds-cnn 28 27 sim:cores=enpu
 	bcresnet 22 28 $small
+	activations 34 29 sim:cores=enpu
 	wide 28 28 $small
 END
 tap_done
