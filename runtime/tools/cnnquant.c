@@ -48,7 +48,7 @@ static int set_layer(void *request, char *value)
 static const struct opt_spec options[] = {
 	{ .letter = 'o', .arg = "FILE.onnx", .kind = OPT_TEXT, FIELD(out),
 	  .text = "file that the quantised network is written to" },
-	{ .name = "format", .arg = "FORMAT", .set = set_network_format, .valid = "POT8, " FORMATS,
+	{ .name = "format", .arg = "FORMAT", .set = set_network_format, .valid = "EXP4, TER2, INT8, FLOAT32 or POT8",
 	  .text = "format of both operands of every layer: EXP4, TER2, INT8, or FLOAT32 (the layer "
 		  "stays as it is); or POT8: the whole network becomes int8, requantised by shifts" },
 	{ .name = "first", .arg = "FORMAT", FIELD(first), .set = set_format, .valid = FORMATS,

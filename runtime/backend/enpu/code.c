@@ -242,8 +242,32 @@ static void set_record(struct cnnacc_enpu_record *r, const struct enpuc_part *pa
 	r->block = (uint32_t)(weights + stage_weight_words(l, s, part->piece));
 	if (s->opcode == CNNACC_ENPU_MUL)
 		r->shift = (uint8_t)element(s->shift, 0);
-	if (s->opcode == CNNACC_ENPU_RESHAPE)
-		r->reshape = CNNACC_ENPU_PERM(0, 1, 2, 3);
+}
+
+/* The instruction that copies a part of a Concat. */
+static void set_copy(struct enpuc_code *c, const struct enpuc_part *part,
+		     const struct enpuc_tile *t)
+{
+	const struct enpuc_binding *b = part->bind;
+	const struct enpuc_piece *p = part->piece;
+	const struct enpuc_place *from = p->source ? &b->b[p->source] : &b->in;
+	int last = part->layer->stages - 1;
+	struct cnnacc_enpu_insn *insn = &c->insn[c->insns - 1];
+	struct cnnacc_enpu_record *r = &c->record[c->insns - 1];
+	int64_t first = p->co0 / ENPUC_WORD;
+
+	insn->word0 = CNNACC_ENPU_RESHAPE | (b->has_skip[last] ? CNNACC_ENPU_STORED : 0);
+	insn->word1 = CNNACC_ENPU_WORD1(t->y, t->x, 0, 0, 0);
+	insn->word2 = CNNACC_ENPU_WORD2(0, part->slab.h, part->slab.w, p->co);
+	insn->word3 = CNNACC_ENPU_WORD3(0, t->zs);
+	r->flags = (b->has_skip[last] && !b->has_out ? CNNACC_ENPU_F_OUT_ONLY : 0) |
+		   (from->memory == CNNACC_ENPU_SKIP ? CNNACC_ENPU_F_A_SKIP : 0);
+	r->in = (uint32_t)(from->word + (p->co0 - p->ci0) / ENPUC_WORD);
+	r->out = (uint32_t)(b->out.word + first);
+	r->skip = (uint32_t)(b->skip[last].word + first);
+	r->steps = (uint32_t)(enpuc_groups(part->layer->part[p->source]) |
+			      enpuc_groups(part->layer->co) << 16);
+	r->reshape = CNNACC_ENPU_PERM(0, 1, 2, 3);
 }
 
 void enpuc_code_add(struct enpuc_code *c, const struct enpuc_hw *hw, const struct enpuc_part *part)
@@ -254,9 +278,13 @@ void enpuc_code_add(struct enpuc_code *c, const struct enpuc_hw *hw, const struc
 	struct enpuc_tile t = { 0 };
 
 	enpuc_find_tile(hw, l, part->piece, &part->slab, part->bind, &t);
-	for (int i = 0; i < l->stages; i++) {
+	for (int i = 0; i < (l->concat ? 1 : l->stages); i++) {
 		if (!append(c))
 			return;
+		if (l->concat) {
+			set_copy(c, part, &t);
+			continue;
+		}
 		set_insn(&c->insn[c->insns - 1], part, i, &t);
 		set_record(&c->record[c->insns - 1], part, i, weights);
 		weights += stage_words(l, &l->stage[i], part->piece);

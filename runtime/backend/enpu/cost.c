@@ -89,7 +89,7 @@ static uint64_t setup_cycles(const struct shape *s)
 {
 	uint64_t cycles = 0;
 
-	for (int i = 0; i < s->l->stages; i++) {
+	for (int i = 0; i < (s->l->concat ? 1 : s->l->stages); i++) {
 		const struct enpuc_stage *st = &s->l->stage[i];
 
 		cycles += 1;
@@ -110,7 +110,7 @@ static uint64_t later_cycles(const struct shape *s, int64_t p, int64_t z, int64_
 	for (int i = 0; i < s->l->stages; i++) {
 		bool last = i == s->l->stages - 1;
 
-		if (i) {
+		if (i && !s->l->concat) {
 			*fused += p;
 			cycles += p;
 		}

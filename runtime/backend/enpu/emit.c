@@ -262,6 +262,7 @@ static void add_parts(const struct enpuc_emitter *e, struct exec *x, int64_t ban
 	for (; x->action < e->schedule->count; x->action++, x->piece = 0) {
 		const struct enpuc_action *a = &e->schedule->action[x->action];
 		const struct enpuc_node *n = &e->core->nodes[a->node];
+		int stages = n->layer.concat ? 1 : n->layer.stages;
 
 		if (a->kind != ENPUC_RUN)
 			return;
@@ -269,7 +270,7 @@ static void add_parts(const struct enpuc_emitter *e, struct exec *x, int64_t ban
 			const struct enpuc_piece *p = &n->plan.piece[x->piece];
 
 			if (x->code.insns && (x->big || at + p->words > (bank + 1) * room ||
-					      x->code.insns + n->layer.stages + 1 > insns))
+					      x->code.insns + stages + 1 > insns))
 				return;
 			x->big = p->words > room;
 			at = x->big ? 0 : at;

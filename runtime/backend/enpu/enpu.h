@@ -64,11 +64,19 @@ struct enpuc_layer {
 	int64_t hk, wk, sh, sw, dh, dw, ph, pw;	/* dh, dw: points between, as in the fields */
 	int64_t groups;
 	int8_t pad;
+	/*
+	 * Concat along the channels: the input and the second maps are copied into the result, each
+	 * by an instruction of its own, which is no stage.
+	 */
+	bool concat;
+	int64_t part[ENPUC_STAGES];	/* channels of each */
 };
 
 /* Output channels that are computed together. */
 struct enpuc_piece {
-	int64_t ci0, ci, co0, co;	/* first channels multiples of 16 */
+	/* First channels are multiples of 16.  Concat: ci0 is the first one of the part. */
+	int64_t ci0, ci, co0, co;
+	int source;			/* of Concat: the part */
 	int64_t words;			/* in the weight DTCM */
 };
 
@@ -128,6 +136,12 @@ struct enpuc_slab enpuc_slab_at(const struct enpuc_layer *l, int64_t n, int64_t 
 				int64_t h, int64_t w);
 /* All of both maps. */
 struct enpuc_slab enpuc_whole(const struct enpuc_layer *l);
+
+/* Channels of the second map of stage i. */
+static inline int64_t enpuc_second_channels(const struct enpuc_layer *l, int i)
+{
+	return l->concat ? l->part[i] : l->co;
+}
 
 /* Has a slab a second map for stage i?  A window's input has other pixels than its output. */
 bool enpuc_needs_second(const struct enpuc_layer *l, int i);

@@ -399,6 +399,40 @@ static bool match_pool(const struct cnn_unit *unit, struct enpuc_layer *l, char 
 	return check_window(n, l, reason);
 }
 
+/* Concat along the channels; but for the last, the parts end at words. */
+static bool match_concat(const struct cnn_unit *unit, struct enpuc_layer *l, char *reason)
+{
+	const struct cnn_graph *g = unit->g;
+	const struct cnn_node *n = &g->nodes[unit->nodes[0]];
+	const struct cnn_tensor *y = cnn_node_out(g, n, 0);
+	int64_t axis = n->params.axis.axis, dims[CNN_DIMS];
+
+	if (!check_map(n, y, "result", reason))
+		return false;
+	if (n->n_in > ENPUC_STAGES || axis + (axis < 0 ? y->rank : 0) != 1)
+		return cnn_reject(reason, "%s: not along the channels, or of more than %d parts",
+				  n->op_type, ENPUC_STAGES);
+	set_maps(cnn_node_in(g, n, 0), y, l);
+	l->concat = true;
+	for (int i = 0; i < n->n_in; i++) {
+		const struct cnn_tensor *t = cnn_node_in(g, n, i);
+
+		if (!check_map(n, t, "a part", reason))
+			return false;
+		if (t->data || (i < n->n_in - 1 && t->dims[1] % ENPUC_WORD))
+			return cnn_reject(reason, "%s: part %d is constant, or its channels are not "
+					  "a multiple of 16", n->op_type, i);
+		map_dims(t, dims);
+		l->part[i] = dims[CNN_DIM_CHANNELS];
+		l->stage[l->stages++] = (struct enpuc_stage){
+			.opcode = CNNACC_ENPU_RESHAPE, .node = unit->nodes[0],
+			.result = i == n->n_in - 1 ? n->out[0] : -1, .b = i ? n->in[i] : -1,
+			.b_layout = map_layout(dims),
+		};
+	}
+	return true;
+}
+
 static bool match_pointwise(const struct cnn_unit *unit, struct enpuc_layer *l, char *reason)
 {
 	const struct cnn_graph *g = unit->g;
@@ -436,6 +470,8 @@ static bool match_first(const struct enpuc_core *core, const struct cnn_unit *un
 		return match_product(core, unit, l, reason);
 	if (n->op == CNN_OP_MAX_POOL)
 		return match_pool(unit, l, reason);
+	if (n->op == CNN_OP_CONCAT)
+		return match_concat(unit, l, reason);
 	if (l->in < 0 || unit->g->values[l->in].t.rank < 0)
 		return cnn_reject(reason, "%s: no operator of enpu", n->op_type);
 	return match_pointwise(unit, l, reason);
@@ -504,6 +540,17 @@ static void add_stages(const struct enpuc_core *core, struct cnn_unit *unit, str
 	}
 }
 
+/* Is the second map of stage i one that the unit already reads? */
+static bool is_read(const struct enpuc_layer *l, int i)
+{
+	if (l->stage[i].b == l->in)
+		return true;
+	for (int k = 0; k < i; k++)
+		if (l->stage[k].b == l->stage[i].b)
+			return true;
+	return false;
+}
+
 static bool add_values(const struct enpuc_core *core, struct cnn_unit *unit, struct enpuc_layer *l)
 {
 	struct cnn_node_io io = { .value = l->in, .layout = l->in_layout };
@@ -515,7 +562,7 @@ static bool add_values(const struct enpuc_core *core, struct cnn_unit *unit, str
 		s->stored = s->result >= 0 && (core->base.compile->no_residency ||
 					       cnn_unit_gives(unit, s->result));
 		io = (struct cnn_node_io){ .value = s->b, .layout = s->b_layout };
-		if (s->b >= 0 && s->b != l->in)
+		if (s->b >= 0 && !is_read(l, i))
 			ok = ok && cnn_unit_add_in(unit, &io);
 		io = (struct cnn_node_io){ .value = s->result, .layout = l->out_layout };
 		if (s->stored)
@@ -538,6 +585,8 @@ bool enpuc_match(struct cnn_backend *base, struct cnn_unit *unit, char *reason)
 				  core->hw.bad);
 	if (!match_first(core, unit, l, reason))
 		return false;
+	if (l->concat)
+		return add_values(core, unit, l);
 	first = l->stage[0];
 	add_stage(unit->g, l, &first);
 	if (l->stages > core->hw.stages)

@@ -103,6 +103,20 @@ static int64_t block_groups(const struct enpuc_layer *l)
 	return block;
 }
 
+static bool cut_parts(const struct enpuc_hw *hw, struct enpuc_node *n, const char *op, char *reason)
+{
+	struct enpuc_piece p = { 0 };
+
+	for (; p.source < n->layer.stages; p.source++) {
+		p.ci0 = p.co0;
+		p.co = n->layer.part[p.source];
+		if (!cut_range(hw, n, p, op, reason))
+			return false;
+		p.co0 += p.co;
+	}
+	return true;
+}
+
 static bool cut_pieces(const struct enpuc_hw *hw, struct enpuc_node *n, const char *op,
 		       char *reason)
 {
@@ -111,8 +125,10 @@ static bool cut_pieces(const struct enpuc_hw *hw, struct enpuc_node *n, const ch
 	bool all = enpuc_uses(l->stage[0].opcode) & ENPUC_ALL_CHANNELS;
 
 	n->plan.pieces = 0;
+	if (l->concat)
+		return cut_parts(hw, n, op, reason);
 	if (!all)
-		return cut_range(hw, n, (struct enpuc_piece){ 0, ENPUC_WORD, 0, l->co, 0 }, op,
+		return cut_range(hw, n, (struct enpuc_piece){ .ci = ENPUC_WORD, .co = l->co }, op,
 				 reason);
 	if (block * in > ENPUC_FIELD_MAX)
 		return cnn_reject(reason, "%s: %lld input channels, limit of enpu %d: sums of parts "
@@ -120,8 +136,9 @@ static bool cut_pieces(const struct enpuc_hw *hw, struct enpuc_node *n, const ch
 	for (int64_t g = 0; g < l->groups; g += block) {
 		int64_t count = cnn_min(block, l->groups - g);
 
-		if (!cut_range(hw, n, (struct enpuc_piece){ g * in, count * in, g * out,
-							    count * out, 0 }, op, reason))
+		if (!cut_range(hw, n, (struct enpuc_piece){ .ci0 = g * in, .ci = count * in,
+							    .co0 = g * out, .co = count * out },
+			       op, reason))
 			return false;
 	}
 	return true;
@@ -138,7 +155,8 @@ static void slab_words(const struct enpuc_layer *l, const struct enpuc_slab *s, 
 	*work = enpuc_in_words(l, s);
 	*skip = 0;
 	for (int i = 0; i < l->stages; i++)
-		*skip += (enpuc_needs_second(l, i) ? out : 0) +
+		*skip += (enpuc_needs_second(l, i) ?
+				  s->h * s->w * enpuc_groups(enpuc_second_channels(l, i)) : 0) +
 			 (l->stage[i].stored && i < l->stages - 1 ? out : 0);
 	*(*skip ? work : skip) += out;
 }
@@ -216,8 +234,8 @@ static void describe(const struct enpuc_node *n, const char *op, char *reason)
 	const struct enpuc_plan *p = &n->plan;
 	const struct enpuc_layer *l = &n->layer;
 	int64_t slabs = l->n * cnn_div_up(l->ho, p->rows) * cnn_div_up(l->wo, p->columns);
-	int len = snprintf(reason, CNN_REASON_LEN, "%s: a layer of %d stage%s", op, l->stages,
-			   l->stages == 1 ? "" : "s");
+	int len = snprintf(reason, CNN_REASON_LEN, "%s: a layer of %d %s%s", op, l->stages,
+			   l->concat ? "part" : "stage", l->stages == 1 ? "" : "s");
 
 	if (!p->whole)
 		len += snprintf(reason + len, CNN_REASON_LEN - (size_t)len,

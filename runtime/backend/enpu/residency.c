@@ -222,7 +222,7 @@ static bool bind_result(struct search *s, struct binding *b, const struct enpuc_
 	struct resident *map = place(s, value, words, first, other,
 				     first == b->bind.in.memory ? b->bind.in.word : INT64_MAX);
 
-	if (!map && last)
+	if (!map && last && !l->concat)
 		map = place_over(s, l, value, words);
 	if (!map)
 		return false;
@@ -248,8 +248,8 @@ static bool try_bind(struct search *s, const struct enpuc_layer *l, struct bindi
 	for (int i = 0; i < l->stages && ok; i++)
 		if (l->stage[i].b >= 0)
 			ok = bind_input(s, b, root_of(s, l->stage[i].b),
-					l->ho * l->wo * enpuc_groups(l->co), l->stage[i].repeat,
-					CNNACC_ENPU_SKIP, &b->bind.b[i]);
+					l->ho * l->wo * enpuc_groups(enpuc_second_channels(l, i)),
+					l->stage[i].repeat, CNNACC_ENPU_SKIP, &b->bind.b[i]);
 	for (int i = 0; i < l->stages && ok; i++)
 		if (l->stage[i].stored || i == l->stages - 1)
 			ok = bind_result(s, b, l, i);

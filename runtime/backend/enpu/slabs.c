@@ -49,7 +49,8 @@ static void bind_slab(struct slabs *s, const struct enpuc_slab *slab, uint32_t b
 			bool own = enpuc_needs_second(l, i);
 
 			b->b[i] = own ? (struct enpuc_place){ CNNACC_ENPU_SKIP, skip } : b->in;
-			skip += own ? out : 0;
+			skip += own ? slab->h * slab->w *
+					      enpuc_groups(enpuc_second_channels(l, i)) : 0;
 		}
 		if (l->stage[i].stored && i < last) {
 			b->has_skip[i] = true;
@@ -94,7 +95,7 @@ static void load_second(struct slabs *s, const struct enpuc_slab *slab, int i, u
 {
 	const struct enpuc_layer *l = &s->n->layer;
 	const struct enpuc_stage *st = &l->stage[i];
-	int64_t pixel = enpuc_groups(l->co) * ENPUC_WORD, count = 1;
+	int64_t pixel = enpuc_groups(enpuc_second_channels(l, i)) * ENPUC_WORD, count = 1;
 	bool rows = st->repeat == ENPUC_REPEAT_ROW || st->repeat == ENPUC_REPEAT_PIXEL;
 	bool columns = st->repeat == ENPUC_REPEAT_COLUMN || st->repeat == ENPUC_REPEAT_PIXEL;
 	int64_t width = columns ? 1 : l->wo, image = width * (rows ? 1 : l->ho) * pixel;
@@ -286,7 +287,7 @@ static void fill_round(struct slabs *s)
 	for (int i = s->first; i < s->n->plan.pieces; i++) {
 		const struct enpuc_piece *p = &s->n->plan.piece[i];
 
-		insns += s->n->layer.stages;
+		insns += s->n->layer.concat ? 1 : s->n->layer.stages;
 		if (s->pieces && (words + p->words > hw->words[CNNACC_ENPU_WEIGHT] ||
 				  insns > hw->insns / ENPUC_BANKS))
 			return;

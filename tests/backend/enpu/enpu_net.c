@@ -243,6 +243,17 @@ void enpu_net_mul(struct enpu_net *n, int a, int b)
 	add_node(n, "ShiftRequantize", inputs, new_map(n, n->map[a])->name, OWN);
 }
 
+/* The channels of maps of one size, one after the other. */
+void enpu_net_concat(struct enpu_net *n, int a, int b)
+{
+	struct enpu_map y = n->map[a];
+	char inputs[100];
+
+	y.c += n->map[b].c;
+	snprintf(inputs, sizeof(inputs), "%s %s", n->map[a].name, n->map[b].name);
+	ob_attr_int(ob_node(n->b, "Concat", inputs, new_map(n, y)->name), "axis", 1);
+}
+
 /* ---- random layers ------------------------------------------------------------------------- */
 
 static bool random_conv(struct enpu_net *n, int from)
@@ -250,7 +261,7 @@ static bool random_conv(struct enpu_net *n, int from)
 	const struct enpu_map *m = &n->map[from];
 	int form = (int)pick(0, 5);
 	struct enpu_conv c = {
-		.co = pick(0, 3) ? pick(1, 40) : pick(1, 300), .groups = 1,
+		.co = pick(0, 3) ? pick(0, 1) ? 16 * pick(1, 3) : pick(1, 40) : pick(1, 300), .groups = 1,
 		.relu = pick(0, 1), .zero = pick(0, 1) ? (int)pick(-128, 127) : 0,
 	};
 
@@ -286,10 +297,24 @@ static int find_second(const struct enpu_net *n, int a)
 	return -1;
 }
 
+/* Any map of the same rows and columns. */
+static int find_part(const struct enpu_net *n, int a)
+{
+	int first = (int)pick(0, n->maps - 1);
+
+	for (int i = 0; i < n->maps; i++) {
+		const struct enpu_map *m = &n->map[(first + i) % n->maps], *x = &n->map[a];
+
+		if (m->n == x->n && m->h == x->h && m->w == x->w)
+			return (first + i) % n->maps;
+	}
+	return a;
+}
+
 static void random_layer(struct enpu_net *n, int from)
 {
 	const struct enpu_map *m = &n->map[from];
-	int kind = (int)pick(0, 9), second = find_second(n, from);
+	int kind = (int)pick(0, 10), second = find_second(n, from);
 
 	if (kind < 4 && random_conv(n, from))
 		return;
@@ -303,6 +328,8 @@ static void random_layer(struct enpu_net *n, int from)
 		enpu_net_mul(n, from, second);
 	else if (kind == 8 && second >= 0)
 		enpu_net_add(n, from, second);
+	else if (kind == 9 && m->c % 16 == 0 && m->c < 200)
+		enpu_net_concat(n, from, find_part(n, from));
 	else
 		enpu_net_relu(n, from);
 }
