@@ -23,18 +23,6 @@ unsigned int enpuc_uses(uint32_t opcode)
 	}
 }
 
-/* What the loads of a unit cost: compute, words of the map, words of weights. */
-struct load {
-	int64_t compute, load, weights;
-};
-
-static uint64_t load_cycles(const struct enpuc_hw *hw, const struct load *l, int64_t count)
-{
-	if (hw->prefetch)
-		return (uint64_t)(count * cnn_max(l->compute, l->load));
-	return (uint64_t)(count * (l->compute + l->load + l->weights));
-}
-
 /* A layer of one piece of a slab. */
 struct shape {
 	const struct enpuc_hw *hw;
@@ -45,39 +33,67 @@ struct shape {
 	unsigned int uses;	/* of the first stage */
 };
 
-/* The loads of a unit of the first stage; sets the clocks that compute. */
-static uint64_t unit_cycles(const struct shape *s, int64_t p, const struct enpuc_tile *t,
-			    int64_t *compute)
+/* The loads of a first stage: of 16 channels each, the last one perhaps of fewer. */
+struct loads {
+	int64_t units, count;	/* of the layer; of a unit */
+	int64_t first, last;	/* clocks of compute of the first one and the last one of a unit */
+	int64_t words;		/* of the map, of each */
+	int64_t weights;	/* words, of all of a unit */
+};
+
+static bool same_memory(const struct shape *s)
 {
-	int64_t taps = s->l->hk * s->l->wk, full = 1, rest = 0, channels = 1;
-	int64_t in = s->uses & ENPUC_WINDOW ? t->in_y * t->in_x : p;
-	uint64_t cycles;
+	return s->uses & ENPUC_MAP_B && s->bind->in.memory == s->bind->b[0].memory;
+}
 
-	if (s->uses & ENPUC_ALL_CHANNELS) {
-		full = s->piece->ci / ENPUC_WORD;
-		rest = s->piece->ci % ENPUC_WORD;
-		channels = ENPUC_WORD;
-	}
-	if (s->l->stage[0].opcode == CNNACC_ENPU_RESHAPE) {
-		*compute = 0;
-		return (uint64_t)p;
-	}
+static struct loads loads_of(const struct shape *s, int64_t p, const struct enpuc_tile *t)
+{
+	bool all = s->uses & ENPUC_ALL_CHANNELS, window = s->uses & ENPUC_WINDOW;
+	int64_t taps = window ? s->l->hk * s->l->wk : 1, channels = all ? s->piece->ci : 1;
+	int64_t rest = (channels - 1) % ENPUC_WORD + 1;
+	struct loads l = {
+		.units = cnn_div_up(s->slab->h, t->y) * cnn_div_up(s->slab->w, t->x) *
+			 (all ? 1 : enpuc_groups(s->piece->co)),
+		.count = cnn_div_up(channels, ENPUC_WORD), .last = rest * taps * p,
+		.words = window ? t->in_y * t->in_x : same_memory(s) ? 2 * p : p,
+		.weights = s->uses & ENPUC_WEIGHTS ? channels * taps * t->zs : 0,
+	};
+
+	l.first = l.count > 1 ? ENPUC_WORD * taps * p : l.last;
+	return l;
+}
+
+static int64_t unit_compute(const struct loads *l)
+{
+	return (l->count - 1) * l->first + l->last;
+}
+
+/* F of the page: how far the word of a product is behind its turn. */
+static int64_t lag_of(const struct shape *s, int64_t p, const struct enpuc_tile *t)
+{
+	const struct enpuc_layer *l = s->l;
+
 	if (!(s->uses & ENPUC_WINDOW))
-		taps = 1;
-	if (s->uses & ENPUC_MAP_B && s->bind->in.memory == s->bind->b[0].memory)
-		in = 2 * p;
+		return same_memory(s) ? p : 0;
+	return (t->y - 1) * (l->sh * t->in_x - t->x) + (t->x - 1) * (l->sw - 1) +
+	       (l->hk - 1) * cnn_max(0, (l->dh + 1) * t->in_x - l->wk * p) +
+	       (l->wk - 1) * cnn_max(0, l->dw + 1 - p);
+}
 
-	int64_t zs = s->uses & ENPUC_WEIGHTS ? t->zs : 0;
-	struct load load = { channels * taps * p, in, channels * taps * zs };
+/* Clocks of loads and compute; @hidden: of the setup, in which loads may come. */
+static int64_t load_cycles(const struct shape *s, const struct loads *l, int64_t lag,
+			   int64_t hidden)
+{
+	int64_t sum = l->units * unit_compute(l), loads = l->units * l->count;
 
-	cycles = load_cycles(s->hw, &load, full);
-	*compute = full * load.compute;
-	if (rest) {
-		load = (struct load){ rest * taps * p, in, rest * taps * zs };
-		cycles += load_cycles(s->hw, &load, 1);
-		*compute += load.compute;
-	}
-	return cycles;
+	if (!s->hw->prefetch && s->l->stage[0].opcode == CNNACC_ENPU_RESHAPE)
+		return l->units * l->words;
+	if (!s->hw->prefetch)
+		return sum + loads * l->words + l->units * l->weights;
+	if (l->first >= l->words)
+		return sum + cnn_max(0, lag - hidden) + (l->units - 1) * cnn_max(0, lag - l->last);
+	return cnn_max(sum, lag + l->last + cnn_max((loads - 1) * l->words - hidden,
+						    l->first + (loads - 3) * l->words));
 }
 
 static bool has_block(const struct enpuc_stage *s)
@@ -147,16 +163,16 @@ struct enpuc_cost enpuc_layer_cost(const struct enpuc_hw *hw, const struct enpuc
 				   const struct enpuc_binding *bind, const struct enpuc_tile *t)
 {
 	const struct shape s = { hw, l, p, slab, bind, enpuc_uses(l->stage[0].opcode) };
-	int64_t words = t->y * t->x * t->zs, compute, fused, units;
-	uint64_t unit = unit_cycles(&s, words, t, &compute);
+	int64_t words = t->y * t->x * t->zs, fused, later, setup = (int64_t)setup_cycles(&s);
+	struct loads loads = loads_of(&s, words, t);
+	bool reshape = l->stage[0].opcode == CNNACC_ENPU_RESHAPE;
 
-	unit += later_cycles(&s, words, t->zs, &fused);
-	units = cnn_div_up(slab->h, t->y) * cnn_div_up(slab->w, t->x);
-	if (!(s.uses & ENPUC_ALL_CHANNELS))
-		units *= enpuc_groups(p->co);
+	later = (int64_t)later_cycles(&s, words, t->zs, &fused);
 	return (struct enpuc_cost){
-		.cycles = setup_cycles(&s) + (uint64_t)units * unit,
-		.slots = CNNACC_ENPU_PES * (uint64_t)(units * (compute + fused)),
+		.cycles = (uint64_t)(setup + load_cycles(&s, &loads, lag_of(&s, words, t), setup - 1) +
+				     loads.units * later),
+		.slots = CNNACC_ENPU_PES *
+			 (uint64_t)(loads.units * ((reshape ? 0 : unit_compute(&loads)) + fused)),
 		.useful = useful_of(&s),
 	};
 }
