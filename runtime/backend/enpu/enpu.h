@@ -268,6 +268,7 @@ int64_t enpuc_keep(struct enpuc_emitter *e, const void *data, int64_t bytes);
 int enpuc_load_code(struct enpuc_emitter *e, const struct enpuc_code *c, int64_t first);
 int enpuc_load_weights(struct enpuc_emitter *e, const struct enpuc_code *c);
 void enpuc_exec(struct enpuc_emitter *e, int64_t first);
+int enpuc_no_memory(struct enpuc_emitter *e);
 int enpuc_emit(struct enpuc_emitter *e);
 /* A layer in slabs (slabs.c). */
 int enpuc_emit_slabs(struct enpuc_emitter *e, int node);
