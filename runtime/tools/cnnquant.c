@@ -2,7 +2,6 @@
 /* cnnquant: quantises a float network to few bits. */
 #include "import/import.h"
 #include "cnnquant.h"
-#include "pot8.h"
 #include "options.h"
 
 #include <errno.h>
@@ -200,15 +199,6 @@ static int write_network(struct quantizer *q, struct test *t)
 		ret = test_networks(t, q, data, size);
 	free(data);
 	return ret;
-}
-
-static int quantize_layers(struct quantizer *q)
-{
-	int ret = find_layers(q) ?: calibrate(q, pick_samples(q));
-
-	if (!ret)
-		print_layers(q);
-	return ret ?: rewrite(q);
 }
 
 static int run(const struct quant_options *o)

@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Quantises every layer with the calibration samples. */
+/* Quantises the network with the calibration samples, each layer to @format unless it is unset. */
 static int quantise(struct cores_report *r, enum format format, struct cores_network *n)
 {
 	const struct quant_options o = {
 		.model = r->o->model, .samples = r->o->samples, .format = format,
-		.first = FORMAT_UNSET, .last = FORMAT_UNSET,
+		.first = FORMAT_UNSET, .last = FORMAT_UNSET, .pot8 = format == FORMAT_UNSET,
 	};
 	struct quantizer q = { .o = &o, .samples = r->calibration };
 	int ret = open_graph(&q) ?: quantize_graph(&q, r->calibration.dims[0], NULL);
@@ -39,7 +39,7 @@ int cores_network(struct cores_report *r, const char *format, const struct cores
 		  char **why)
 {
 	struct cores_network *network = find_network(r, format);
-	enum format number;
+	enum format number = FORMAT_UNSET;
 	int ret = EXIT_DONE;
 
 	*n = network;
@@ -47,7 +47,7 @@ int cores_network(struct cores_report *r, const char *format, const struct cores
 		return EXIT_DONE;
 	if (format && !r->calibration.data)
 		*why = strdup("it needs --samples FILE.npy: inputs to choose its scales with");
-	else if (format && !find_format(format, &number))
+	else if (format && strcmp(format, "POT8") && !find_format(format, &number))
 		*why = strdup("cnnquant does not have the format");
 	else if (r->networks == CORES_NETWORKS)
 		*why = strdup("the report has networks of 8 formats already, which is the limit");

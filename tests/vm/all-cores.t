@@ -7,7 +7,7 @@
 . "$(dirname "$0")/../lib/tap.sh"
 . "$top/tests/network/lib.sh"
 
-parts=4		# kinds of layers of make-mixed, each of which another core does best
+parts=5		# kinds of layers of make-mixed, each of which another core does best
 runs=10		# of a process
 cores=$(floor_cores)
 device=cores=$cores

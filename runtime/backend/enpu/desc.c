@@ -98,6 +98,29 @@ static const struct cnn_core_test tests[] = {
 	  CNN_TEST_ENDS(TIME_LIMIT, CODE_TIME_LIMIT), .pc = 1, .cycle_limit = 10000 },
 };
 
+static const struct cnn_core_variant variants[] = {
+	{ .name = "INT8", .format = "POT8", .mac = "INT8" },
+};
+
+/* The side table has four times the bytes of the ITCM. */
+static size_t memories(const uint32_t *param, uint32_t program_max, struct cnn_core_memory *to)
+{
+	to[0] = (struct cnn_core_memory){
+		"ITCM and side table", 5ull * param[CNNACC_ENPU_PARAM_ITCM], 1, CNN_HOLDS_WEIGHTS,
+	};
+	to[1] = (struct cnn_core_memory){
+		"working DTCM", param[CNNACC_ENPU_PARAM_WORK] / 2, 2, CNN_HOLDS_DATA,
+	};
+	to[2] = (struct cnn_core_memory){
+		"skip DTCM", param[CNNACC_ENPU_PARAM_SKIP] / 2, 2, CNN_HOLDS_DATA,
+	};
+	to[3] = (struct cnn_core_memory){
+		"weight DTCM", param[CNNACC_ENPU_PARAM_WEIGHT] / 2, 2, CNN_HOLDS_WEIGHTS,
+	};
+	to[4] = (struct cnn_core_memory){ "program", program_max, 1, CNN_HOLDS_PROGRAM };
+	return 5;
+}
+
 const struct cnn_core_desc cnn_desc_enpu = {
 	.name = "enpu",
 	.base = &cnn_desc_sequencer,
@@ -106,6 +129,8 @@ const struct cnn_core_desc cnn_desc_enpu = {
 	CNN_DESC_TABLE(details),
 	CNN_DESC_TABLE(regs),
 	CNN_DESC_TABLE(tests),
+	CNN_DESC_TABLE(variants),
+	.memories = memories,
 	.insn_words = sizeof(struct cnnacc_seq_command) / 4,
 	.decode = decode,
 };
