@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 #include <linux/module.h>
 #include <linux/of.h>
 #include <linux/platform_device.h>
@@ -108,4 +108,4 @@ static struct platform_driver test_power_driver = {
 builtin_platform_driver(test_power_driver);
 
 MODULE_DESCRIPTION("Regulator and power domain that a test switches");
-MODULE_LICENSE("GPL");
+MODULE_LICENSE("Dual MIT/GPL");

@@ -71,9 +71,6 @@ bool enpu_range(const struct enpu_stage *stage, uint32_t which, struct enpu_rang
 /* Channels of map A that a first stage reads. */
 uint32_t enpu_channels(const struct enpu_stage *stage);
 
-/* Word of a decoded address, which must be in range. */
-int8_t *enpu_word(const struct enpu *h, uint32_t memory, uint64_t word);
-
 static inline uint32_t enpu_ceil16(uint32_t n)
 {
 	return (n + 15) / 16;
@@ -289,6 +286,12 @@ struct enpu {
 	enpu_values value, b;
 	struct enpu_pad pad;
 };
+
+/* Word of a decoded address, which must be in range. */
+static inline int8_t *enpu_word(const struct enpu *h, uint32_t memory, uint64_t word)
+{
+	return (int8_t *)h->seq.memory[memory].bytes + word * ENPU_WORD;
+}
 
 static inline struct enpu *enpu_of(const struct cm_seq *seq)
 {

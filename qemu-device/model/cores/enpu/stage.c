@@ -180,8 +180,3 @@ bool enpu_range(const struct enpu_stage *s, uint32_t which, struct enpu_range *r
 	}
 	return maps(s, which, range);
 }
-
-int8_t *enpu_word(const struct enpu *h, uint32_t memory, uint64_t word)
-{
-	return (int8_t *)h->seq.memory[memory].bytes + word * ENPU_WORD;
-}
