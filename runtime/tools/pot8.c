@@ -84,9 +84,9 @@ static int prepare(struct quantizer *q)
 	return split_means(q);
 }
 
-int pot8_quantize(struct quantizer *q, int64_t count)
+int pot8_quantize(struct quantizer *q, int64_t count, bool show)
 {
-	struct pot8 p = { .q = q };
+	struct pot8 p = { .q = q, .show = show };
 	int ret = prepare(q);
 
 	if (ret)

@@ -50,6 +50,7 @@ struct pot8 {
 	struct pot8_node *node;
 	struct pot8_value *value;
 	int n_values;
+	bool show;		/* print each layer */
 };
 
 /* Scale and zero of a value. */
@@ -72,7 +73,7 @@ int pot8_mean_weight(double ratio, int *weight);
 /* pot8_write.c: the new graph. */
 int pot8_write(struct pot8 *p);
 
-/* All of it, with the first count samples. */
-int pot8_quantize(struct quantizer *q, int64_t count);
+/* All of it, with the first count samples; show: prints what has become of each layer. */
+int pot8_quantize(struct quantizer *q, int64_t count, bool show);
 
 #endif

@@ -529,6 +529,8 @@ static void print_node(const struct writing *w, const struct pot8_node *made)
 {
 	char type[64], name[61];
 
+	if (!w->p->show)
+		return;
 	printf("%-16s %-28s %-8s", clean(w->from->op_type, type, sizeof(type)),
 	       clean(w->from->name, name, sizeof(name)), "POT8");
 	printf(" %12g %5d", (double)pot8_scale(w->p, made->out), pot8_zero(w->p, made->out));
@@ -579,8 +581,9 @@ int pot8_write(struct pot8 *p)
 	if (!w.nodes)
 		return complain(EXIT_FAILED, "out of memory");
 	set_opset(&w);
-	printf("%-16s %-28s %-8s %12s %5s %s\n", "operator", "layer", "format", "scale", "zero",
-	       "shifts");
+	if (p->show)
+		printf("%-16s %-28s %-8s %12s %5s %s\n", "operator", "layer", "format", "scale",
+		       "zero", "shifts");
 	for (int i = 0; i < g->n_nodes && !w.failed; i++)
 		write_node(&w, i);
 	w.from = NULL;

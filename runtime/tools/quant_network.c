@@ -70,7 +70,7 @@ int quantize_graph(struct quantizer *q, int64_t count, void (*show)(const struct
 	int ret;
 
 	if (q->o->pot8)
-		return pot8_quantize(q, count);
+		return pot8_quantize(q, count, !!show);
 	ret = find_layers(q) ?: calibrate(q, count);
 	if (!ret && show)
 		show(q);
