@@ -203,6 +203,133 @@ static bool test_stalled_strobe(void)
 	return !bad;
 }
 
+/** struct queue - a FIFO beside that of the model. */
+struct queue {
+	uint32_t entry[CNNACC_IMC_N_MAX + 1];
+	unsigned int level;
+};
+
+static uint32_t take(struct queue *q)
+{
+	uint32_t head = q->entry[0];
+
+	memmove(q->entry, q->entry + 1, sizeof(q->entry) - sizeof(q->entry[0]));
+	q->level--;
+	return head;
+}
+
+/* What the signals of the last clock make of its p, by the words of the claims. */
+static bool check_data_path(const struct golden_imc *imc, struct queue *q)
+{
+	uint32_t sig = imc->regs.last.sig, p = imc->regs.last.p, sum = p;
+	bool bad = false;
+
+	if (sig & RD)
+		sum += take(q);
+	if (sig & WR)
+		q->entry[q->level++] = sig & SEL ? sum : p;
+	else
+		bad = differs("the output", imc->regs.last.out, sum);
+	bad |= differs("strobe", !!(sig & OUT), !(sig & WR));
+	bad |= differs("FIFO entries", imc->csu[0].level, q->level);
+	for (unsigned int i = 0; i < q->level; i++)
+		bad |= differs("a FIFO entry", imc->csu[0].fifo[i], q->entry[i]);
+	return !bad;
+}
+
+/* Claims 1, 6 and 8: selector, adder 1 and FIFO follow sel, rd_en and wr_en. */
+static bool test_data_path(void)
+{
+	for (uint32_t n = 1; n <= CNNACC_IMC_N_MAX; n++) {
+		struct imc_setup setup = { n, .w = 2 * n + 3, .h = n + 1, .cin = 2, .cout = 1 };
+		struct golden_imc *imc = begin(build(1, 64, 64), &setup);
+		struct queue q = { .level = 0 };
+		bool good = true;
+
+		while (good && !imc->control.done) {
+			imc_clock(imc, true);
+			good = check_data_path(imc, &q);
+		}
+		golden_imc_destroy(imc);
+		if (!good)
+			return false;
+	}
+	return true;
+}
+
+/* Claim 3: with valid = 0 neither an element nor a weight is taken. */
+static bool test_valid(void)
+{
+	struct imc_setup setup = { 3, .w = 8, .h = 5, .cin = 2, .cout = 3 };
+	struct golden_imc *imc = begin(build(3, 64, 64), &setup);
+	bool bad = false;
+
+	while (!imc->control.done) {
+		bool valid = prng_chance(&prng, 60);
+		uint64_t elements = imc->regs.count[IMC_ELEMENT_READS];
+		uint64_t weights = imc->regs.count[IMC_WEIGHT_READS];
+
+		imc_clock(imc, valid);
+		elements = imc->regs.count[IMC_ELEMENT_READS] - elements;
+		weights = imc->regs.count[IMC_WEIGHT_READS] - weights;
+		bad |= differs("weights taken", weights, valid ? 3 : 0);
+		bad |= differs("an element taken", elements > valid, false);
+	}
+	bad |= differs("stalls", imc->regs.count[IMC_STALLS] > 0, true);
+	bad = !check_results(imc) || bad;
+	golden_imc_destroy(imc);
+	return !bad;
+}
+
+/* Claim 4: row by row and column by column, each element with the weights that it meets, once. */
+static bool test_order(void)
+{
+	struct imc_setup setup = { 4, .w = 9, .h = 4, .cin = 1, .cout = 1 };
+	struct golden_imc *imc = begin(build(1, 64, 64), &setup);
+	bool bad = false, seen[10][5];
+
+	for (int64_t row = 0; row < setup.h; row++) {
+		uint32_t element = 1;
+
+		memset(seen, 0, sizeof(seen));
+		for (int64_t t = 0; t < 4 * 6; t++) {
+			uint32_t j, w;
+
+			imc_clock(imc, true);
+			j = imc->regs.last.element;
+			w = imc->regs.last.weight;
+			bad |= differs("row", imc->regs.last.row, row);
+			bad |= differs("next element", j == element || j == element + 1, true);
+			bad |= differs("its result", j >= w && j - w < 6, true);
+			bad |= differs("taken before", seen[j][w], false);
+			seen[j][w] = true;
+			element = j;
+		}
+	}
+	golden_imc_destroy(imc);
+	return !bad;
+}
+
+/* Claim 5: n entries are enough for n x n. */
+static bool test_fifo_size(void)
+{
+	for (uint32_t n = 1; n <= CNNACC_IMC_N_MAX; n++) {
+		struct golden_imc_params params = build(1, 64, 64);
+		struct imc_setup setup = { n, .w = n + 7, .h = n + 2, .cin = 2, .cout = 1 };
+		struct golden_imc *imc;
+		bool good;
+
+		params.n_max = n;
+		imc = begin(params, &setup);
+		run(imc);
+		good = check_results(imc) && !differs("more than n", imc->regs.fifo_peak > n, false);
+		golden_imc_destroy(imc);
+		if (!good)
+			return false;
+	}
+	return true;
+}
+
 /* Claim 2: p is the sum over the channels. */
 static bool test_alu(void)
 {
@@ -355,7 +482,11 @@ int main(void)
 		{ "row passes of all n, W from n to n + 8: results, n (W - n + 1) clocks, FIFO",
 		  test_rows },
 		{ "an element stays while its weights change", test_element_stays },
+		{ "claims 1, 6 and 8: the signals move p, sum and FIFO entries", test_data_path },
 		{ "claim 2: the ALU adds the products of all channels", test_alu },
+		{ "claim 3: without valid neither element nor weight is taken", test_valid },
+		{ "claim 4: elements in their order, each with the weights it meets", test_order },
+		{ "claim 5: n entries of a FIFO are enough", test_fifo_size },
 		{ "claim 7: start, loop and end phase", test_claim7 },
 		{ "claim 8: a stalled clock is not a result", test_stalled_strobe },
 		{ "claim 9: partial reuse", test_partial },
