@@ -26,6 +26,8 @@ network()
 	digits-*)
 		digits && "$cnnquant" "$top/tests/network/digits.onnx" -o "$work/$1.onnx" \
 			--format "${1#digits-}" --samples "$work/learn.npy" ;;
+	inception.onnx)
+		"$top/tests/network/make-branches" inception 64 1 float "$work/$1.onnx" ;;
 	*.tflite)
 		"$top/tests/conformance/tflite_networks.py" "$1" "$work/$1.tflite" ;;
 	*)
