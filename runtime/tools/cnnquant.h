@@ -76,7 +76,7 @@ int open_graph(struct quantizer *q);
 void close_graph(struct quantizer *q);
 /*
  * Quantises an open graph in the formats of q->o, with the first count of q->samples; show, unless
- * NULL, is called with the layers' scales, before their nodes are replaced.
+ * NULL, is called with the layers' scales, before their nodes are replaced; POT8 prints its own.
  */
 int quantize_graph(struct quantizer *q, int64_t count, void (*show)(const struct quantizer *q));
 

@@ -102,23 +102,24 @@ static const struct cnn_core_variant variants[] = {
 	{ .name = "INT8", .format = "POT8", .mac = "INT8" },
 };
 
-/* The side table has four times the bytes of the ITCM. */
+/*
+ * The side table has four times the bytes of the ITCM.  What is moved into the memories of an entry
+ * is not told apart.
+ */
 static size_t memories(const uint32_t *param, uint32_t program_max, struct cnn_core_memory *to)
 {
 	to[0] = (struct cnn_core_memory){
-		"ITCM and side table", 5ull * param[CNNACC_ENPU_PARAM_ITCM], 1, CNN_HOLDS_WEIGHTS,
+		"working and skip DTCM",
+		((uint64_t)param[CNNACC_ENPU_PARAM_WORK] + param[CNNACC_ENPU_PARAM_SKIP]) / 2, 2,
+		CNN_HOLDS_DATA,
 	};
 	to[1] = (struct cnn_core_memory){
-		"working DTCM", param[CNNACC_ENPU_PARAM_WORK] / 2, 2, CNN_HOLDS_DATA,
+		"weight DTCM, ITCM and side table",
+		param[CNNACC_ENPU_PARAM_WEIGHT] + 5ull * param[CNNACC_ENPU_PARAM_ITCM], 1,
+		CNN_HOLDS_WEIGHTS,
 	};
-	to[2] = (struct cnn_core_memory){
-		"skip DTCM", param[CNNACC_ENPU_PARAM_SKIP] / 2, 2, CNN_HOLDS_DATA,
-	};
-	to[3] = (struct cnn_core_memory){
-		"weight DTCM", param[CNNACC_ENPU_PARAM_WEIGHT] / 2, 2, CNN_HOLDS_WEIGHTS,
-	};
-	to[4] = (struct cnn_core_memory){ "program", program_max, 1, CNN_HOLDS_PROGRAM };
-	return 5;
+	to[2] = (struct cnn_core_memory){ "program", program_max, 1, CNN_HOLDS_PROGRAM };
+	return 3;
 }
 
 const struct cnn_core_desc cnn_desc_enpu = {
