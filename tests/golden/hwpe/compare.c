@@ -77,7 +77,7 @@ const struct compare compare_core = {
 	.kind = &hwpe_bench,
 	.devices = device_cores,
 	.device_count = sizeof(device_cores) / sizeof(device_cores[0]),
-	.legal_jobs = 12000,
+	.legal_jobs = 20000,
 	.kinds = kind_name, .limit = GEN_HWPE_LIMIT, .kind_of = kind_of,
 	.device_of = device_of, .legal = legal, .together = together, .generate = generate,
 	.print_code = insn_print,
