@@ -112,10 +112,19 @@ static bool sample_exec(void *priv, const struct cnnacc_seq_command *c)
 	return true;
 }
 
-static bool sample_uses(void *priv, unsigned int memory)
+static bool sample_busy(void *priv)
 {
 	const struct golden_sample *sample = priv;
 
+	return sample->running;
+}
+
+static bool sample_uses(void *priv, unsigned int memory, uint64_t first, uint64_t length)
+{
+	const struct golden_sample *sample = priv;
+
+	(void)first;
+	(void)length;
 	return sample->running && sample->last_bank == memory;
 }
 
@@ -173,7 +182,7 @@ struct golden_sample *golden_sample_create(const struct golden_sample_params *pa
 		.memory = { { sample->bank[0], params->bank }, { sample->bank[1], params->bank } },
 		.insn_words = 4, .conditions = CNNACC_SAMPLE_WAIT_IDLE,
 		.reset = sample_reset, .clear = sample_clear, .uses = sample_uses,
-		.exec = sample_exec, .wait = sample_wait, .waited = sample_waited,
+		.busy = sample_busy, .exec = sample_exec, .wait = sample_wait, .waited = sample_waited,
 	};
 	if (golden_seq_init(&sample->seq, params->program) && sample->bank[0] && sample->bank[1])
 		return sample;
