@@ -24,10 +24,7 @@ static int set_format(void *format, char *value)
 
 static int set_network_format(void *request, char *value)
 {
-	struct quant_options *o = request;
-
-	o->pot8 = !strcasecmp(value, "POT8");
-	return o->pot8 ? EXIT_DONE : set_format(&o->format, value);
+	return find_network_format(value, request) ? EXIT_DONE : OPT_BAD_VALUE;
 }
 
 static int set_layer(void *request, char *value)

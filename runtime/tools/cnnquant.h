@@ -103,6 +103,8 @@ int calibrate(struct quantizer *q, int64_t count);
 const char *format_name(enum format f);
 /* False: there is no format of that name, whose case does not matter. */
 bool find_format(const char *name, enum format *f);
+/* Sets the format of the whole network, one of layers or POT8; false if there is none of that name. */
+bool find_network_format(const char *name, struct quant_options *o);
 /* Powers of two that are tried: the second is the least that holds all numbers up to most. */
 #define X_SCALES	10
 #define W_SCALES	6

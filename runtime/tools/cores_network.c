@@ -8,14 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Quantises the network with the calibration samples, each layer to @format unless it is unset. */
-static int quantise(struct cores_report *r, enum format format, struct cores_network *n)
+/* Quantises the network with the calibration samples. */
+static int quantise(struct cores_report *r, const struct quant_options *o, struct cores_network *n)
 {
-	const struct quant_options o = {
-		.model = r->o->model, .samples = r->o->samples, .format = format,
-		.first = FORMAT_UNSET, .last = FORMAT_UNSET, .pot8 = format == FORMAT_UNSET,
-	};
-	struct quantizer q = { .o = &o, .samples = r->calibration };
+	struct quantizer q = { .o = o, .samples = r->calibration };
 	int ret = open_graph(&q) ?: quantize_graph(&q, r->calibration.dims[0], NULL);
 
 	if (!ret && cnn_graph_export_onnx(q.g, &n->data, &n->size, &q.err))
@@ -39,7 +35,10 @@ int cores_network(struct cores_report *r, const char *format, const struct cores
 		  char **why)
 {
 	struct cores_network *network = find_network(r, format);
-	enum format number = FORMAT_UNSET;
+	struct quant_options o = {
+		.model = r->o->model, .samples = r->o->samples,
+		.format = FORMAT_UNSET, .first = FORMAT_UNSET, .last = FORMAT_UNSET,
+	};
 	int ret = EXIT_DONE;
 
 	*n = network;
@@ -47,7 +46,7 @@ int cores_network(struct cores_report *r, const char *format, const struct cores
 		return EXIT_DONE;
 	if (format && !r->calibration.data)
 		*why = strdup("it needs --samples FILE.npy: inputs to choose its scales with");
-	else if (format && strcmp(format, "POT8") && !find_format(format, &number))
+	else if (format && !find_network_format(format, &o))
 		*why = strdup("cnnquant does not have the format");
 	else if (r->networks == CORES_NETWORKS)
 		*why = strdup("the report has networks of 8 formats already, which is the limit");
@@ -56,7 +55,7 @@ int cores_network(struct cores_report *r, const char *format, const struct cores
 	network = &r->network[r->networks];
 	network->format = format;
 	if (format)
-		ret = quantise(r, number, network);
+		ret = quantise(r, &o, network);
 	r->networks += !ret;
 	*n = network;
 	return ret;

@@ -181,6 +181,12 @@ bool find_format(const char *name, enum format *f)
 	return false;
 }
 
+bool find_network_format(const char *name, struct quant_options *o)
+{
+	o->pot8 = !strcasecmp(name, "POT8");
+	return o->pot8 || find_format(name, &o->format);
+}
+
 float scale_number(enum format f, float most, int i)
 {
 	const struct cnn_packed_format *packed = cnn_packed_format(f);
