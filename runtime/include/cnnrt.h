@@ -313,8 +313,8 @@ enum cnnrt_precision {
 	CNNRT_PRECISION_FP32 = 0,	/* float32, as the model says */
 	/*
 	 * float16 on cores that have it: their inputs, weights and results are rounded to the nearest
-	 * float16, ties to even.  Nothing changes on other cores and the CPU; CNNRT_EUNSUPPORTED if
-	 * none of the cores that may be used has it.
+	 * float16, ties to even.  Nothing changes on other cores and the CPU.  CNNRT_EUNSUPPORTED: no
+	 * core that may be used has float16.
 	 */
 	CNNRT_PRECISION_FP16 = 1,
 };

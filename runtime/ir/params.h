@@ -54,7 +54,7 @@ struct cnn_product_params {
 	/* QLinearConvTranspose: 24 (float32) or 31. QLinearConv, QGemm: 24, or 15 beside int16. */
 	int64_t multiplier_bits;
 	bool input_sums;	/* the last channel of each group is the sum of its inputs */
-	int64_t unused_outputs;	/* output channels whose weights are zero, and that nobody reads */
+	int64_t unused_outputs;	/* output channels that no node reads; their weights are zero */
 	bool relu;		/* the result is not below 0 */
 };
 

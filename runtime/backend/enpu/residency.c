@@ -178,7 +178,7 @@ static bool bind_input(struct search *s, struct binding *b, int value, int64_t w
 	return true;
 }
 
-/* Adds a map in the place of one that nobody reads after this step. */
+/* Adds a map in the place of one whose last read is in this step. */
 static struct resident *replace(struct search *s, int value, int old, enum enpuc_repeat repeat,
 				int64_t words)
 {
@@ -308,7 +308,7 @@ static void store(struct search *s, struct resident *map)
 	map->in_memory = true;
 }
 
-/* Makes room: the map that is read last, of those that the layer does not need. */
+/* Makes room: evicts the map whose next read is furthest away, but none of the layer. */
 static bool evict(struct search *s)
 {
 	int victim = -1, latest = -1;
@@ -351,7 +351,7 @@ static void pin_operands(struct search *s, const struct enpuc_layer *l)
 		s->map[i].pinned = reads(s, l, s->map[i].value);
 }
 
-/* Maps that nobody in the segment reads any more. */
+/* Drops maps without a further read in the segment. */
 static void drop_dead(struct search *s)
 {
 	for (int i = s->maps - 1; i >= 0; i--)

@@ -172,7 +172,7 @@ static void unpack_element(const struct batch *b, const uint8_t *from, uint32_t 
 	}
 }
 
-/* The elements of input row @row that @at needs; zeros for columns that nobody wants. */
+/* The elements of input row @row that @at needs, then zeros for the rest of @columns. */
 static void unpack_row(const struct batch *b, const struct place *at, uint32_t row,
 		       uint32_t columns, uint32_t *to)
 {
