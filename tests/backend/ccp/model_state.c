@@ -12,14 +12,13 @@
 
 #include "model_asm.h"
 #include "model_host.h"
+#include "saved_state.h"
 
 #define CORES		"ccp:data-bank=65536:weight-bank=8192:lob=16+ccp:data-bank=4096:lob=2"
 #define DATA_VA		0x00400000u
 #define OUT_VA		0x00500000u
 #define PAGE		CNNACC_PAGE_SIZE
 #define RW		(CNNACC_PTE_READ | CNNACC_PTE_WRITE)
-#define HEAD_SUM	16	/* offset of the checksum */
-#define HEAD_SUMMED	24	/* first byte it covers */
 
 struct fixture {
 	struct model_host *h;
@@ -228,22 +227,6 @@ static void test_damage(void **state)
 	assert_int_equal(load(f), 0);
 }
 
-/* The checksum that the format documents, to make altered states pass it. */
-static void forge(struct fixture *f)
-{
-	const char *p = f->saved + HEAD_SUMMED;
-	uint64_t sum = 0xcbf29ce484222325u, word;
-	size_t len = f->size - HEAD_SUMMED;
-
-	for (; len >= 8; p += 8, len -= 8) {
-		memcpy(&word, p, 8);
-		sum = (sum ^ word) * 0x100000001b3u;
-		sum ^= sum >> 32;
-	}
-	assert_int_equal(len, 0);
-	memcpy(f->saved + HEAD_SUM, &sum, 8);
-}
-
 static void mutate(struct fixture *f, uint64_t *seed, size_t head)
 {
 	static const uint32_t values[] = {
@@ -256,7 +239,7 @@ static void mutate(struct fixture *f, uint64_t *seed, size_t head)
 		value = values[mh_random(seed) % (sizeof(values) / sizeof(values[0]))];
 	else
 		value = mh_random(seed);
-	memcpy(f->saved + HEAD_SUMMED + at, &value, 4);
+	memcpy(f->saved + SAVED_SUMMED + at, &value, 4);
 }
 
 /* An altered state with a valid checksum is refused, or runs without harm. */
@@ -281,7 +264,7 @@ static void test_forged(void **state)
 		memcpy(f->saved, good, f->size);
 		for (unsigned int j = 0; j <= i % 3; j++)
 			mutate(f, &seed, head);
-		forge(f);
+		saved_state_sum(f->saved, f->size);
 		if (load(f))
 			continue;
 		taken++;

@@ -3,13 +3,10 @@
 #include "cores/enpu/enpu.h"
 #include "core_programs.h"
 #include "model_fixture.h"
+#include "saved_state.h"
 
 #define CORES		"enpu:itcm=128:dtcm=4096:skip=4096:weight=4096:program=1024"
 #define ITCM		128	/* bytes, as in CORES; the side table has 4 times as many */
-#define HEAD_SUM	16	/* offset of the checksum */
-#define HEAD_SUMMED	24	/* first byte it covers */
-/* Registers, queue and job, which come before the core's state. */
-#define SHELL_BYTES	(8 + CNNACC_MAX_CORES * CNNACC_CORE_ENTRY_SIZE + 48 + 248 + 296)
 #define DATA		0x00400000u
 #define OUT		(DATA + 4096)
 #define STATES		4000u
@@ -80,7 +77,7 @@ static void save_at(struct machine *t, unsigned int tile)
 	do {
 		assert_true(mh_work_once(t->h, 0, 1));
 		cm_device_save(t->h->dev, t->saved);
-		s = (const void *)(t->saved + HEAD_SUMMED + SHELL_BYTES);
+		s = (const void *)(t->saved + SAVED_CORE);
 	} while (!s->pending || s->oy / 4 * 2 + s->ox / 4 < tile);
 	assert_int_equal(s->running, 1);
 	assert_int_equal(s->end, 1);
@@ -124,7 +121,7 @@ static void test_save_everywhere(void **state)
 		if (!more)
 			break;
 		cm_device_save(t->h->dev, t->saved);
-		s = (const void *)(t->saved + HEAD_SUMMED + SHELL_BYTES);
+		s = (const void *)(t->saved + SAVED_CORE);
 		tiles += s->pending && (s->oy || s->ox);
 		mh_replace_device(t->h, CORES);
 		assert_int_equal(load(t), 0);
@@ -133,25 +130,9 @@ static void test_save_everywhere(void **state)
 	assert_true(tiles >= 3);
 }
 
-/* The checksum that the format documents, to make altered states pass it. */
-static void forge(struct machine *t)
-{
-	const char *p = t->saved + HEAD_SUMMED;
-	uint64_t sum = 0xcbf29ce484222325u, word;
-	size_t len = t->size - HEAD_SUMMED;
-
-	for (; len >= 8; p += 8, len -= 8) {
-		memcpy(&word, p, 8);
-		sum = (sum ^ word) * 0x100000001b3u;
-		sum ^= sum >> 32;
-	}
-	assert_int_equal(len, 0);
-	memcpy(t->saved + HEAD_SUM, &sum, 8);
-}
-
 static void *core_state(struct machine *t)
 {
-	return t->saved + HEAD_SUMMED + SHELL_BYTES;
+	return t->saved + SAVED_CORE;
 }
 
 /* ITCM and side table are the first memories. */
@@ -187,7 +168,7 @@ static void test_positions(void **state)
 	for (size_t i = 0; i < ELEMENTS(wrong); i++) {
 		save_at(t, 1);
 		memcpy((char *)core_state(t) + wrong[i].at, &wrong[i].value, 4);
-		forge(t);
+		saved_state_sum(t->saved, t->size);
 		assert_int_equal(load(t), -1);
 		mh_replace_device(t->h, CORES);
 		mh_queue_init(t->h, 0, MH_RING_SIZE, MH_RING_SIZE);
@@ -205,7 +186,7 @@ static void test_programs(void **state)
 	for (size_t i = 0; i < ELEMENTS(wrong); i++) {
 		save_at(t, 2);
 		itcm(t)[wrong[i].at] = wrong[i].value;
-		forge(t);
+		saved_state_sum(t->saved, t->size);
 		assert_int_equal(load(t), -1);
 		mh_replace_device(t->h, CORES);
 		mh_queue_init(t->h, 0, MH_RING_SIZE, MH_RING_SIZE);
@@ -249,7 +230,7 @@ static void test_forged(void **state)
 		memcpy(t->saved, good, t->size);
 		for (unsigned int j = 0; j <= i % 3; j++)
 			mutate(t, &seed);
-		forge(t);
+		saved_state_sum(t->saved, t->size);
 		if (load(t))
 			continue;
 		taken++;

@@ -2,12 +2,9 @@
 /* Saving and loading a device with gcu in the middle of each phase, also wrong states. */
 #include "cores/gcu/gcu.h"
 #include "gcu_fixture.h"
+#include "saved_state.h"
 
 #define CORES		"gcu:cbuf-banks=8:fmbuf-rows=32:rbuf-depth=64:program=2048"
-#define HEAD_SUM	16	/* offset of the checksum */
-#define HEAD_SUMMED	24	/* first byte it covers */
-/* Registers, queue and job, which come before the core's state. */
-#define SHELL_BYTES	(8 + CNNACC_MAX_CORES * CNNACC_CORE_ENTRY_SIZE + 48 + 248 + 296)
 #define OUT_BYTES	0x8000u
 #define STRIDE		5u	/* steps from a save to the next */
 
@@ -192,22 +189,6 @@ static void test_budgets(void **state)
 	}
 }
 
-/* The checksum that the format documents, to make altered states pass it. */
-static void forge(struct fixture *t)
-{
-	const char *p = t->saved + HEAD_SUMMED;
-	uint64_t sum = 0xcbf29ce484222325u, word;
-	size_t len = t->size - HEAD_SUMMED;
-
-	for (; len >= 8; p += 8, len -= 8) {
-		memcpy(&word, p, 8);
-		sum = (sum ^ word) * 0x100000001b3u;
-		sum ^= sum >> 32;
-	}
-	assert_int_equal(len, 0);
-	memcpy(t->saved + HEAD_SUM, &sum, 8);
-}
-
 /* In the core's head, mostly in what is not an array. */
 static size_t any_place(uint64_t *seed)
 {
@@ -234,7 +215,7 @@ static void mutate(struct fixture *t, uint64_t *seed)
 
 	if (mh_random(seed) % 4)
 		value = values[mh_random(seed) % (sizeof(values) / sizeof(values[0]))];
-	memcpy(t->saved + HEAD_SUMMED + SHELL_BYTES + any_place(seed), &value, 4);
+	memcpy(t->saved + SAVED_CORE + any_place(seed), &value, 4);
 }
 
 /* An altered state with a valid checksum is refused, or runs without harm. */
@@ -257,7 +238,7 @@ static void test_forged(void **state)
 		memcpy(t->saved, good, t->size);
 		for (unsigned int j = 0; j <= i % 3; j++)
 			mutate(t, &seed);
-		forge(t);
+		saved_state_sum(t->saved, t->size);
 		if (load(t))
 			continue;
 		taken++;

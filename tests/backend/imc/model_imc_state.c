@@ -2,12 +2,9 @@
 /* Saving and loading a device with imc in the middle of planes and between clocks; wrong states. */
 #include "cores/imc/imc.h"
 #include "imc_fixture.h"
+#include "saved_state.h"
 
 #define CORES		"imc:cin-max=8:csus=12:input=8192:weight=8192:unit=8192:port=4:program=1024"
-#define HEAD_SUM	16	/* offset of the checksum */
-#define HEAD_SUMMED	24	/* first byte it covers */
-/* Registers, queue and job, which come before the core's state. */
-#define SHELL_BYTES	(8 + CNNACC_MAX_CORES * CNNACC_CORE_ENTRY_SIZE + 48 + 248 + 296)
 #define BANK		8192u
 #define STRIDE		3u	/* steps from a save to the next */
 #define VALID		CNNACC_IMC_STEP_VALID
@@ -142,22 +139,6 @@ static void test_budgets(void **state)
 	}
 }
 
-/* The checksum that the format documents, to make altered states pass it. */
-static void forge(struct fixture *t)
-{
-	const char *p = t->saved + HEAD_SUMMED;
-	uint64_t sum = 0xcbf29ce484222325u, word;
-	size_t len = t->size - HEAD_SUMMED;
-
-	for (; len >= 8; p += 8, len -= 8) {
-		memcpy(&word, p, 8);
-		sum = (sum ^ word) * 0x100000001b3u;
-		sum ^= sum >> 32;
-	}
-	assert_int_equal(len, 0);
-	memcpy(t->saved + HEAD_SUM, &sum, 8);
-}
-
 static void save_after(struct fixture *t, unsigned int steps)
 {
 	mh_replace_device(t->f->h, CORES);
@@ -170,7 +151,7 @@ static void save_after(struct fixture *t, unsigned int steps)
 /* The core's state in the saved one. */
 static struct imc_state *core(struct fixture *t)
 {
-	return (struct imc_state *)(t->saved + HEAD_SUMMED + SHELL_BYTES);
+	return (struct imc_state *)(t->saved + SAVED_CORE);
 }
 
 /* Steps until the core is as wanted. */
@@ -192,7 +173,7 @@ static void refuse(struct fixture *t, const char *field)
 {
 	char err[CM_ERR_LEN] = "";
 
-	forge(t);
+	saved_state_sum(t->saved, t->size);
 	assert_int_equal(cm_device_load(t->f->h->dev, t->saved, t->size, err), -1);
 	assert_non_null(strstr(err, field));
 }
@@ -291,7 +272,7 @@ static void test_forged(void **state)
 		memcpy(t->saved, good, t->size);
 		for (unsigned int j = 0; j <= i % 3; j++)
 			mutate(t, &seed);
-		forge(t);
+		saved_state_sum(t->saved, t->size);
 		if (load(t))
 			continue;
 		taken++;
