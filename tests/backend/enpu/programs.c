@@ -4,17 +4,10 @@
 #include "any_value.h"
 #include "cnnacc_enpu.h"
 #include "core_programs.h"
-#include "seq_code.h"
+#include "seq_programs.h"
 
-#define ILLEGAL		0xffu	/* no such operation of the sequencer */
 #define INSN		CNNACC_ENPU_INSN_BYTES
 #define RECORD		CNNACC_ENPU_RECORD_BYTES
-
-static uint32_t put(uint32_t *to, const struct sasm *a)
-{
-	memcpy(to, a->c, a->n * sizeof(a->c[0]));
-	return (uint32_t)(a->n * sizeof(a->c[0]));
-}
 
 static void fill(struct sasm *a, uint32_t memory, uint32_t local, uint8_t value, uint32_t bytes)
 {
@@ -39,67 +32,30 @@ static void exec(struct sasm *a, uint32_t index)
 	SA(a, CNNACC_SEQ_EXEC, 0, CNNACC_ENPU_RUN, 0, 0, 0, index);
 }
 
-static uint32_t put_nop(uint32_t *words)
-{
-	struct sasm a = { .n = 0 };
-
-	sa_end(&a);
-	return put(words, &a);
-}
-
-/* What follows a program reads as END. */
 static uint32_t put_copy(uint32_t *words, uint32_t from, uint32_t to, uint32_t lines)
 {
-	struct sasm a = { .n = 0 };
-
-	sa_load(&a, CNNACC_ENPU_WORK, from, 0, 64 * lines);
-	sa_save(&a, CNNACC_ENPU_WORK, to, 0, 64 * lines);
-	return put(words, &a);
+	return seq_put_copy(words, CNNACC_ENPU_WORK, from, to, lines);
 }
 
 static uint32_t put_load(uint32_t *words, uint32_t line, uint32_t lines)
 {
-	struct sasm a = { .n = 0 };
-
-	sa_load(&a, CNNACC_ENPU_WORK, 64 * line, 0, 64 * lines);
-	sa_end(&a);
-	return put(words, &a);
+	return seq_put_load(words, CNNACC_ENPU_WORK, line, lines);
 }
 
 static uint32_t put_store(uint32_t *words, uint32_t line, uint32_t lines)
 {
-	struct sasm a = { .n = 0 };
-
-	sa_save(&a, CNNACC_ENPU_WORK, 64 * line, 0, 64 * lines);
-	sa_end(&a);
-	return put(words, &a);
+	return seq_put_store(words, CNNACC_ENPU_WORK, line, lines);
 }
 
-/* The body fills nothing, which takes a cycle. */
 static uint32_t put_delay(uint32_t *words, uint32_t loops)
 {
-	struct sasm a = { .n = 0 };
-
-	SA(&a, CNNACC_SEQ_LOOP, 1, loops);
-	SA(&a, CNNACC_SEQ_FILL, CNNACC_ENPU_WORK, 0);
-	return put(words, &a);
+	return seq_put_delay(words, CNNACC_ENPU_WORK, loops);
 }
 
 /* More cycles than any limit allows. */
 static uint32_t put_endless(uint32_t *words)
 {
 	return put_delay(words, UINT32_MAX);
-}
-
-static uint32_t put_illegal(uint32_t *words, uint32_t pc)
-{
-	const struct cnnacc_seq_command legal = { .op = CNNACC_SEQ_FILL }, bad = { .op = ILLEGAL };
-	const uint32_t size = sizeof(legal) / 4;
-
-	for (uint32_t i = 0; i < pc; i++)
-		memcpy(words + size * i, &legal, sizeof(legal));
-	memcpy(words + size * pc, &bad, sizeof(bad));
-	return 4 * size * (pc + 1);
 }
 
 /* An instruction of zeros is a convolution with tiles of no rows. */
@@ -110,7 +66,7 @@ static uint32_t put_config_error(uint32_t *words)
 	fill(&a, CNNACC_ENPU_ITCM, 0, 0, INSN);
 	fill(&a, CNNACC_ENPU_TABLE, 0, 0, RECORD);
 	exec(&a, 0);
-	return put(words, &a);
+	return seq_put(words, a.c, a.n);
 }
 
 /* A convolution 3 x 3 of 8 x 8 x 16, and STOP. */
@@ -142,7 +98,7 @@ static uint32_t put_compute(uint32_t *words, uint32_t data, uint32_t out)
 	sa_wait(&a, CNNACC_ENPU_WAIT_IDLE);
 	sa_save(&a, CNNACC_ENPU_WORK, out, 0, 2048);
 	sa_end(&a);
-	return put(words, &a);
+	return seq_put(words, a.c, a.n);
 }
 
 /* ---- random programs ---- */
@@ -219,7 +175,7 @@ static uint32_t put_any(uint32_t *words, uint32_t bytes, uint32_t (*number)(uint
 	}
 	while (a.n < commands)
 		add_command(&a);
-	return put(words, &a);
+	return seq_put(words, a.c, a.n);
 }
 
 static const struct core_text texts[] = {
@@ -252,7 +208,7 @@ const struct core_programs enpu_programs = {
 	},
 	.config_text = "y or x",
 	.texts = texts, .text_count = sizeof(texts) / sizeof(texts[0]),
-	.nop = put_nop, .copy = put_copy, .load = put_load, .store = put_store,
-	.endless = put_endless, .delay = put_delay, .illegal = put_illegal,
+	.nop = seq_put_nop, .copy = put_copy, .load = put_load, .store = put_store,
+	.endless = put_endless, .delay = put_delay, .illegal = seq_put_illegal,
 	.config_error = put_config_error, .compute = put_compute, .any = put_any,
 };

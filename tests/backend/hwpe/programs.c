@@ -4,59 +4,26 @@
 #include "any_value.h"
 #include "core_programs.h"
 #include "hwpe_code.h"
+#include "seq_programs.h"
 
-#define ILLEGAL		0xffu	/* no such operation */
-
-static uint32_t put(uint32_t *to, const struct cnnacc_seq_command *c, size_t n)
-{
-	memcpy(to, c, n * sizeof(*c));
-	return (uint32_t)(n * sizeof(*c));
-}
-
-static uint32_t put_nop(uint32_t *words)
-{
-	struct sasm a = { .n = 0 };
-
-	sa_end(&a);
-	return put(words, a.c, a.n);
-}
-
-/* What follows a program reads as END. */
 static uint32_t put_copy(uint32_t *words, uint32_t from, uint32_t to, uint32_t lines)
 {
-	struct sasm a = { .n = 0 };
-
-	sa_load(&a, CNNACC_HWPE_FMAP0, from, 0, 64 * lines);
-	sa_save(&a, CNNACC_HWPE_FMAP0, to, 0, 64 * lines);
-	return put(words, a.c, a.n);
+	return seq_put_copy(words, CNNACC_HWPE_FMAP0, from, to, lines);
 }
 
 static uint32_t put_load(uint32_t *words, uint32_t line, uint32_t lines)
 {
-	struct sasm a = { .n = 0 };
-
-	sa_load(&a, CNNACC_HWPE_FMAP0, 64 * line, 0, 64 * lines);
-	sa_end(&a);
-	return put(words, a.c, a.n);
+	return seq_put_load(words, CNNACC_HWPE_FMAP0, line, lines);
 }
 
 static uint32_t put_store(uint32_t *words, uint32_t line, uint32_t lines)
 {
-	struct sasm a = { .n = 0 };
-
-	sa_save(&a, CNNACC_HWPE_FMAP0, 64 * line, 0, 64 * lines);
-	sa_end(&a);
-	return put(words, a.c, a.n);
+	return seq_put_store(words, CNNACC_HWPE_FMAP0, line, lines);
 }
 
-/* The body fills nothing, which takes a cycle. */
 static uint32_t put_delay(uint32_t *words, uint32_t loops)
 {
-	struct sasm a = { .n = 0 };
-
-	SA(&a, CNNACC_SEQ_LOOP, 1, loops);
-	SA(&a, CNNACC_SEQ_FILL, CNNACC_HWPE_FMAP0, 0);
-	return put(words, a.c, a.n);
+	return seq_put_delay(words, CNNACC_HWPE_FMAP0, loops);
 }
 
 /* More cycles than any limit allows. */
@@ -65,23 +32,12 @@ static uint32_t put_endless(uint32_t *words)
 	return put_delay(words, UINT32_MAX);
 }
 
-static uint32_t put_illegal(uint32_t *words, uint32_t pc)
-{
-	const struct cnnacc_seq_command legal = { .op = CNNACC_SEQ_FILL }, bad = { .op = ILLEGAL };
-	const uint32_t size = sizeof(legal) / 4;
-
-	for (uint32_t i = 0; i < pc; i++)
-		put(words + size * i, &legal, 1);
-	put(words + size * pc, &bad, 1);
-	return 4 * size * (pc + 1);
-}
-
 static uint32_t put_config_error(uint32_t *words)
 {
 	struct sasm a = { .n = 0 };
 
 	sa_cfg(&a, 0, 0);
-	return put(words, a.c, a.n);
+	return seq_put(words, a.c, a.n);
 }
 
 /* A convolution 3 x 3 of two groups, the end of each of its rounds an event. */
@@ -102,7 +58,7 @@ static uint32_t put_compute(uint32_t *words, uint32_t data, uint32_t out)
 	sa_wait(&a, ROUND);
 	sa_drain(&a, CNNACC_SEQ_RESUME, out);
 	sa_end(&a);
-	return put(words, a.c, a.n);
+	return seq_put(words, a.c, a.n);
 }
 
 /* ---- random programs ---- */
@@ -213,7 +169,7 @@ static uint32_t put_any(uint32_t *words, uint32_t bytes, uint32_t (*number)(uint
 	}
 	while (n < bytes / sizeof(c[0]))
 		c[n++] = any_command();
-	return put(words, c, n);
+	return seq_put(words, c, n);
 }
 
 static const struct core_text texts[] = {
@@ -247,7 +203,7 @@ const struct core_programs hwpe_programs = {
 	.compute_events = true,
 	.config_text = "kernel size",
 	.texts = texts, .text_count = sizeof(texts) / sizeof(texts[0]),
-	.nop = put_nop, .copy = put_copy, .load = put_load, .store = put_store,
-	.endless = put_endless, .delay = put_delay, .illegal = put_illegal,
+	.nop = seq_put_nop, .copy = put_copy, .load = put_load, .store = put_store,
+	.endless = put_endless, .delay = put_delay, .illegal = seq_put_illegal,
 	.config_error = put_config_error, .compute = put_compute, .any = put_any,
 };

@@ -5,16 +5,9 @@
 #include "any_value.h"
 #include "cnnacc_sample.h"
 #include "core_programs.h"
-#include "seq_code.h"
+#include "seq_programs.h"
 
 #define HALF	2048u	/* a half of the smallest bank */
-#define ILLEGAL	0xffu	/* no such operation */
-
-static uint32_t put(uint32_t *to, const struct sasm *a)
-{
-	memcpy(to, a->c, a->n * sizeof(a->c[0]));
-	return (uint32_t)(a->n * sizeof(a->c[0]));
-}
 
 static struct cnnacc_seq_command add_of(uint32_t bank, uint32_t count)
 {
@@ -25,40 +18,19 @@ static struct cnnacc_seq_command add_of(uint32_t bank, uint32_t count)
 	};
 }
 
-static uint32_t put_nop(uint32_t *words)
-{
-	struct sasm a = { .n = 0 };
-
-	sa_end(&a);
-	return put(words, &a);
-}
-
-/* What follows a program reads as END. */
 static uint32_t put_copy(uint32_t *words, uint32_t from, uint32_t to, uint32_t lines)
 {
-	struct sasm a = { .n = 0 };
-
-	sa_load(&a, 0, from, 0, 64 * lines);
-	sa_save(&a, 0, to, 0, 64 * lines);
-	return put(words, &a);
+	return seq_put_copy(words, 0, from, to, lines);
 }
 
 static uint32_t put_load(uint32_t *words, uint32_t line, uint32_t lines)
 {
-	struct sasm a = { .n = 0 };
-
-	sa_load(&a, 0, 64 * line, 0, 64 * lines);
-	sa_end(&a);
-	return put(words, &a);
+	return seq_put_load(words, 0, line, lines);
 }
 
 static uint32_t put_store(uint32_t *words, uint32_t line, uint32_t lines)
 {
-	struct sasm a = { .n = 0 };
-
-	sa_save(&a, 0, 64 * line, 0, 64 * lines);
-	sa_end(&a);
-	return put(words, &a);
+	return seq_put_store(words, 0, line, lines);
 }
 
 /* The body waits for nothing, which takes a cycle. */
@@ -68,7 +40,7 @@ static uint32_t put_delay(uint32_t *words, uint32_t loops)
 
 	SA(&a, CNNACC_SEQ_LOOP, 1, loops);
 	sa_wait(&a, CNNACC_SAMPLE_WAIT_IDLE);
-	return put(words, &a);
+	return seq_put(words, a.c, a.n);
 }
 
 /* More cycles than any limit allows. */
@@ -83,8 +55,8 @@ static uint32_t put_illegal(uint32_t *words, uint32_t pc)
 
 	for (uint32_t i = 0; i < pc; i++)
 		sa_wait(&a, CNNACC_SAMPLE_WAIT_IDLE);
-	SA(&a, ILLEGAL, 0, 0);
-	return put(words, &a);
+	SA(&a, SEQ_ILLEGAL, 0, 0);
+	return seq_put(words, a.c, a.n);
 }
 
 static uint32_t put_config_error(uint32_t *words)
@@ -105,7 +77,7 @@ static uint32_t put_compute(uint32_t *words, uint32_t data, uint32_t out)
 	sa_wait(&a, CNNACC_SAMPLE_WAIT_IDLE);
 	sa_save(&a, 1, out, 0, HALF);
 	sa_end(&a);
-	return put(words, &a);
+	return seq_put(words, a.c, a.n);
 }
 
 /* ---- random programs ---- */
@@ -144,7 +116,7 @@ static uint32_t put_any(uint32_t *words, uint32_t bytes, uint32_t (*number)(uint
 	rnd = number;
 	while (a.n < bytes / sizeof(a.c[0]))
 		a.c[a.n++] = any_command();
-	return put(words, &a);
+	return seq_put(words, a.c, a.n);
 }
 
 static const struct core_text texts[] = {
@@ -174,7 +146,7 @@ const struct core_programs sample_programs = {
 	},
 	.config_text = "number of elements",
 	.texts = texts, .text_count = sizeof(texts) / sizeof(texts[0]),
-	.nop = put_nop, .copy = put_copy, .load = put_load, .store = put_store,
+	.nop = seq_put_nop, .copy = put_copy, .load = put_load, .store = put_store,
 	.endless = put_endless, .delay = put_delay, .illegal = put_illegal,
 	.config_error = put_config_error, .compute = put_compute, .any = put_any,
 };
