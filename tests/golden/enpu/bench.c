@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "../bench_sequencer.h"
 #include "compare.h"
 
 static void *create(const struct cnnacc_core_entry *entry, struct golden_core *core)
@@ -17,24 +18,6 @@ static void *create(const struct cnnacc_core_entry *entry, struct golden_core *c
 static void destroy(void *model)
 {
 	golden_enpu_destroy(model);
-}
-
-static bool compare_sequencer(struct host *host, uint32_t window,
-			      const struct golden_seq_regs *regs)
-{
-	bool bad = bench_differ("window id", host_read(host, window + CNNACC_SEQ_REG_ID),
-				CNNACC_ENPU_ID);
-
-	bad |= bench_differ("window pc", host_read(host, window + CNNACC_SEQ_REG_PC), regs->pc);
-	bad |= bench_differ("window state", host_read(host, window + CNNACC_SEQ_REG_STATE),
-			    CNNACC_SEQ_IDLE);
-	bad |= bench_differ("EVENT", host_read(host, window + CNNACC_SEQ_REG_EVENT), regs->event);
-	bad |= bench_differ("LOOPS", host_read(host, window + CNNACC_SEQ_REG_LOOPS), regs->loops);
-	for (unsigned int i = 0; i < CNNACC_SEQ_LOOPS; i++)
-		bad |= bench_differ("ITERATION",
-				    host_read(host, window + CNNACC_SEQ_REG_ITERATION(i)),
-				    regs->iteration[i]);
-	return bad;
 }
 
 /* Registers of the counters, in the order of enum golden_enpu_count. */
@@ -76,7 +59,8 @@ static bool compare_window(struct host *host, uint32_t window, void *model)
 		{ "ERR_VALUE", CNNACC_ENPU_REG_ERR_VALUE, regs.err_value },
 		{ "ERR_LIMIT", CNNACC_ENPU_REG_ERR_LIMIT, regs.err_limit },
 	};
-	bool bad = compare_sequencer(host, window, golden_enpu_seq_regs(model));
+	bool bad = bench_compare_sequencer(host, window, CNNACC_ENPU_ID,
+					   golden_enpu_seq_regs(model));
 
 	for (unsigned int n = 0; n < sizeof(words) / sizeof(words[0]); n++)
 		bad |= bench_differ(words[n].name, host_read(host, window + words[n].at),

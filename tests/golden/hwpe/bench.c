@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "../bench_sequencer.h"
 #include "compare.h"
 #include "hwpe.h"
 
@@ -20,24 +21,6 @@ static void destroy(void *model)
 	golden_hwpe_destroy(model);
 }
 
-static bool compare_sequencer(struct host *host, uint32_t window,
-			      const struct golden_seq_regs *regs)
-{
-	bool bad = bench_differ("window id", host_read(host, window + CNNACC_SEQ_REG_ID),
-				CNNACC_HWPE_ID);
-
-	bad |= bench_differ("window pc", host_read(host, window + CNNACC_SEQ_REG_PC), regs->pc);
-	bad |= bench_differ("window state", host_read(host, window + CNNACC_SEQ_REG_STATE),
-			    CNNACC_SEQ_IDLE);
-	bad |= bench_differ("EVENT", host_read(host, window + CNNACC_SEQ_REG_EVENT), regs->event);
-	bad |= bench_differ("LOOPS", host_read(host, window + CNNACC_SEQ_REG_LOOPS), regs->loops);
-	for (unsigned int i = 0; i < CNNACC_SEQ_LOOPS; i++)
-		bad |= bench_differ("ITERATION",
-				    host_read(host, window + CNNACC_SEQ_REG_ITERATION(i)),
-				    regs->iteration[i]);
-	return bad;
-}
-
 static bool compare_accs(struct host *host, uint32_t window, const struct golden_hwpe_regs *regs)
 {
 	bool bad = false;
@@ -53,7 +36,8 @@ static bool compare_accs(struct host *host, uint32_t window, const struct golden
 static bool compare_window(struct host *host, uint32_t window, void *model)
 {
 	struct golden_hwpe_regs regs = golden_hwpe_regs(model);
-	bool bad = compare_sequencer(host, window, golden_hwpe_seq_regs(model));
+	bool bad = bench_compare_sequencer(host, window, CNNACC_HWPE_ID,
+					   golden_hwpe_seq_regs(model));
 
 	bad |= bench_differ("STATUS", host_read(host, window + CNNACC_HWPE_REG_STATUS),
 			    regs.status);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "../bench_sequencer.h"
 #include "compare.h"
 
 static void *create(const struct cnnacc_core_entry *entry, struct golden_core *core)
@@ -17,24 +18,6 @@ static void *create(const struct cnnacc_core_entry *entry, struct golden_core *c
 static void destroy(void *model)
 {
 	golden_imc_destroy(model);
-}
-
-static bool compare_sequencer(struct host *host, uint32_t window,
-			      const struct golden_seq_regs *regs)
-{
-	bool bad = bench_differ("window id", host_read(host, window + CNNACC_SEQ_REG_ID),
-				CNNACC_IMC_ID);
-
-	bad |= bench_differ("window pc", host_read(host, window + CNNACC_SEQ_REG_PC), regs->pc);
-	bad |= bench_differ("window state", host_read(host, window + CNNACC_SEQ_REG_STATE),
-			    CNNACC_SEQ_IDLE);
-	bad |= bench_differ("EVENT", host_read(host, window + CNNACC_SEQ_REG_EVENT), regs->event);
-	bad |= bench_differ("LOOPS", host_read(host, window + CNNACC_SEQ_REG_LOOPS), regs->loops);
-	for (unsigned int i = 0; i < CNNACC_SEQ_LOOPS; i++)
-		bad |= bench_differ("ITERATION",
-				    host_read(host, window + CNNACC_SEQ_REG_ITERATION(i)),
-				    regs->iteration[i]);
-	return bad;
 }
 
 /* @count words from offset @first on. */
@@ -78,7 +61,8 @@ static bool compare_last(struct host *host, uint32_t window, const struct golden
 static bool compare_window(struct host *host, uint32_t window, void *model)
 {
 	const struct golden_imc_regs *regs = golden_imc_regs(model);
-	bool bad = compare_sequencer(host, window, golden_imc_seq_regs(model));
+	bool bad = bench_compare_sequencer(host, window, CNNACC_IMC_ID,
+					   golden_imc_seq_regs(model));
 
 	bad |= compare_words(host, window + CNNACC_IMC_REG_STATUS, &regs->status, 1, "STATUS");
 	bad |= compare_words(host, window + CNNACC_IMC_REG_FIFO_PEAK, &regs->fifo_peak, 1,

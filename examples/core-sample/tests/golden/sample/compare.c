@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "../compare.h"
 
+#include "../bench_sequencer.h"
 #include "../coverage.h"
 #include "gen.h"
 #include "vectors.h"
@@ -36,15 +37,10 @@ static bool compare_window(struct host *host, uint32_t window, void *model)
 		const char *name;
 		uint32_t offset, value;
 	} regs[] = {
-		{ "ID", CNNACC_SEQ_REG_ID, CNNACC_SAMPLE_ID },
-		{ "PC", CNNACC_SEQ_REG_PC, sample->seq.regs.pc },
-		{ "STATE", CNNACC_SEQ_REG_STATE, CNNACC_SEQ_IDLE },
-		{ "EVENT", CNNACC_SEQ_REG_EVENT, sample->seq.regs.event },
-		{ "LOOPS", CNNACC_SEQ_REG_LOOPS, sample->seq.regs.loops },
 		{ "STATUS", CNNACC_SAMPLE_REG_STATUS, sample->running | sample->last_bank << 8 },
 		{ "ELEMENTS", CNNACC_SAMPLE_REG_ELEMENTS, sample->elements },
 	};
-	bool bad = false;
+	bool bad = bench_compare_sequencer(host, window, CNNACC_SAMPLE_ID, &sample->seq.regs);
 
 	for (unsigned int i = 0; i < COUNT(regs); i++)
 		bad |= bench_differ(regs[i].name, host_read(host, window + regs[i].offset),
