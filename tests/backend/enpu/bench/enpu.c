@@ -11,10 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <cnnacc_enpu.h>
 #include <cnnrt.h>
+
+#include "bench_layer.h"
 
 #define REPEATS		16
 #define CODE_VA		0xf0000000u
@@ -41,17 +42,6 @@ struct layer {
 	struct cnnacc_enpu_record record[2];
 	struct program program;
 };
-
-static struct cnnrt_error err;
-
-/* What goes wrong here is no figure. */
-static void must(int ret)
-{
-	if (!ret)
-		return;
-	fprintf(stderr, "bench-enpu: %s\n", err.text);
-	exit(1);
-}
 
 #define EMIT(p, op, param, ...) \
 	emit(p, (op) | (uint32_t)(param) << CNNACC_SEQ_PARAM_SHIFT, \
@@ -127,55 +117,13 @@ static void make_program(struct layer *l)
 	EMIT(p, CNNACC_SEQ_END, 0, 0);
 }
 
-static uint8_t *random_bytes(size_t size)
-{
-	uint8_t *bytes = malloc(size);
-	uint32_t state = 1;
-
-	if (!bytes)
-		exit(1);
-	for (size_t i = 0; i < size; i++) {
-		state = state * 1664525 + 1013904223;
-		bytes[i] = (uint8_t)(state >> 24);
-	}
-	return bytes;
-}
-
-static struct cnnacc_stats run(struct cnnrt_device *dev, const struct program *p,
-			       struct cnnrt_range *ranges, unsigned int count)
-{
-	struct cnnrt_exec e = {
-		.struct_size = sizeof(e),
-		.program_va = CODE_VA, .program_size = p->n * sizeof(p->c[0]), .timeout_ns = -1,
-		.ranges = ranges, .range_count = count, .range_size = sizeof(struct cnnrt_range),
-	};
-	struct cnnrt_job_status status = { .struct_size = sizeof(status) };
-	struct cnnacc_stats stats;
-
-	ranges[0] = (struct cnnrt_range){
-		.va = CODE_VA, .size = e.program_size, .flags = CNNRT_MAP_EXEC, .in = p->c,
-	};
-	must(cnnrt_exec(dev, &e, &status, &stats, &err));
-	if (status.state == CNNRT_JOB_DONE)
-		return stats;
-	fprintf(stderr, "bench-enpu: %s\n", status.text);
-	exit(1);
-}
-
-static double now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec * 1e3 + (double)ts.tv_nsec / 1e6;
-}
-
 static void measure(struct cnnrt_device *dev, const struct layer *l)
 {
-	uint8_t *in = random_bytes(l->in), *weights = random_bytes(l->weights);
-	uint8_t *out = random_bytes(l->out);
+	uint8_t *in = bench_random_bytes(l->in), *weights = bench_random_bytes(l->weights);
+	uint8_t *out = bench_random_bytes(l->out);
 	struct cnnrt_range ranges[] = {
-		{ .size = 0 },
+		{ .va = CODE_VA, .size = l->program.n * sizeof(l->program.c[0]), .flags = CNNRT_MAP_EXEC,
+		  .in = l->program.c },
 		{ .va = INSN_VA, .size = sizeof(l->insn), .flags = CNNRT_MAP_READ, .in = l->insn },
 		{ .va = RECORD_VA, .size = sizeof(l->record), .flags = CNNRT_MAP_READ,
 		  .in = l->record },
@@ -183,12 +131,12 @@ static void measure(struct cnnrt_device *dev, const struct layer *l)
 		{ .va = WEIGHT_VA, .size = l->weights, .flags = CNNRT_MAP_READ, .in = weights },
 		{ .va = OUT_VA, .size = l->out, .flags = CNNRT_MAP_WRITE, .out = out },
 	};
-	double start = now_ms(), ms;
+	double start = bench_now_ms(), ms;
 	struct cnnacc_stats stats;
 	uint32_t sum = 0;
 
-	stats = run(dev, &l->program, ranges, sizeof(ranges) / sizeof(ranges[0]));
-	ms = now_ms() - start;
+	stats = bench_exec(dev, ranges, sizeof(ranges) / sizeof(ranges[0]));
+	ms = bench_now_ms() - start;
 	for (uint32_t i = 0; i < l->out; i++)
 		sum = sum * 31 + out[i];
 	printf("%.4f clocks=%llu sum=%u\n", ms / REPEATS,
@@ -215,7 +163,7 @@ int main(int argc, char **argv)
 	l.kernel = (uint32_t)atoi(argv[6]);
 	make_layer(&l);
 	make_program(&l);
-	must(cnnrt_device_open(argv[1], 0, &dev, &err));
+	dev = bench_open(argv[1]);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	puts("ready");
 	while (fgets(line, sizeof(line), stdin))

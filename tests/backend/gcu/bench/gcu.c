@@ -12,10 +12,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <cnnacc_gcu.h>
 #include <cnnrt.h>
+
+#include "bench_layer.h"
 
 #define REPEATS		16
 #define KERNEL		3
@@ -52,22 +53,11 @@ struct layer {
 	size_t ifmap, weights, out;	/* bytes */
 };
 
-static struct cnnrt_error err;
-
-/* What goes wrong here is no figure. */
-static void must(bool ok, const char *text)
-{
-	if (ok)
-		return;
-	fprintf(stderr, "bench-gcu: %s\n", text);
-	exit(1);
-}
-
 static void *zeroed(size_t size)
 {
 	void *memory = calloc(1, size);
 
-	must(memory, "no memory");
+	bench_must(memory, "no memory");
 	return memory;
 }
 
@@ -189,7 +179,7 @@ static void choose_buffers(struct layer *l)
 	banks = l->build.banks - div_up(groups * words, CNNACC_GCU_BANK_WORDS);
 	l->slots = banks * CNNACC_GCU_BANK_WORDS / (CNNACC_GCU_COLUMNS_MIN << code);
 	l->slots = l->slots < l->build.rows ? l->slots : l->build.rows;
-	must(l->slots > KERNEL * l->groups || l->slots >= l->rows * l->groups, "too few row slots");
+	bench_must(l->slots > KERNEL * l->groups || l->slots >= l->rows * l->groups, "too few row slots");
 	l->block.fmbuf = banks | code << 8 | l->slots << 16;
 	l->block.kbuf = PAIR(POINTS, groups);
 }
@@ -250,14 +240,6 @@ static uint8_t *table_bytes(const struct layer *l, size_t *size)
 	return tables;
 }
 
-static double now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec * 1e3 + (double)ts.tv_nsec / 1e6;
-}
-
 /** struct run - the program and its memory. */
 struct run {
 	struct cnnacc_gcu_layer code[REPEATS];
@@ -288,19 +270,12 @@ static void prepare(struct run *r, const struct layer *l)
 
 static void measure(struct cnnrt_device *dev, struct run *r, const struct layer *l)
 {
-	struct cnnrt_exec e = {
-		.struct_size = sizeof(e),
-		.program_va = CODE_VA, .program_size = sizeof(r->code), .timeout_ns = -1,
-		.ranges = r->ranges, .range_count = 5, .range_size = sizeof(struct cnnrt_range),
-	};
-	struct cnnrt_job_status status = { .struct_size = sizeof(status) };
 	struct cnnacc_stats stats;
-	double start = now_ms(), ms;
+	double start = bench_now_ms(), ms;
 	uint32_t sum = 0;
 
-	must(!cnnrt_exec(dev, &e, &status, &stats, &err), err.text);
-	must(status.state == CNNRT_JOB_DONE, status.text);
-	ms = now_ms() - start;
+	stats = bench_exec(dev, r->ranges, 5);
+	ms = bench_now_ms() - start;
 	for (size_t i = 0; i < l->out / 4; i++)
 		sum = sum * 31 + r->out[i];
 	printf("%.4f cycles=%llu sum=%u\n", ms / REPEATS,
@@ -335,8 +310,9 @@ static bool set_data(struct layer *l, const char *name)
 static struct build build_of(struct cnnrt_device *dev)
 {
 	struct cnnrt_core_info info = { .struct_size = sizeof(info) };
+	struct cnnrt_error error;
 
-	must(!cnnrt_device_core(dev, 0, &info, &err), err.text);
+	bench_must(!cnnrt_device_core(dev, 0, &info, &error), error.text);
 	return (struct build){
 		.c = info.param[CNNACC_GCU_PARAM_ATOMIC] & 0xff,
 		.k = info.param[CNNACC_GCU_PARAM_ATOMIC] >> 8 & 0xff,
@@ -357,7 +333,7 @@ int main(int argc, char **argv)
 			argv[0]);
 		return 2;
 	}
-	must(!cnnrt_device_open(argv[1], 0, &dev, &err), err.text);
+	dev = bench_open(argv[1]);
 	layer.ci = (uint32_t)atoi(argv[3]);
 	layer.rows = (uint32_t)atoi(argv[4]);
 	layer.columns = (uint32_t)atoi(argv[5]);

@@ -15,10 +15,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <cnnacc_hwpe.h>
 #include <cnnrt.h>
+
+#include "bench_layer.h"
 
 #define REPEATS		16
 #define KERNEL		3
@@ -47,17 +48,6 @@ struct task {
 	uint32_t part, odd;		/* bytes between the bases of an SRAM, to the first of SRAM2 */
 	uint32_t drained;		/* AccRegs of a window */
 };
-
-static struct cnnrt_error err;
-
-/* What goes wrong here is no figure. */
-static void must(int ret)
-{
-	if (!ret)
-		return;
-	fprintf(stderr, "bench-hwpe: %s\n", err.text);
-	exit(1);
-}
 
 #define EMIT(p, op, param, ...) \
 	emit(p, (op) | (uint32_t)(param) << CNNACC_SEQ_PARAM_SHIFT, \
@@ -189,68 +179,32 @@ static void repeat(struct program *p)
 }
 
 /* Codes without those that a type has not. */
-static uint8_t *random_bytes(size_t size, uint32_t type)
+static uint8_t *random_codes(size_t size, uint32_t type)
 {
-	uint8_t *bytes = malloc(size);
-	uint32_t state = 1;
+	uint8_t *bytes = bench_random_bytes(size);
 
-	if (!bytes)
-		exit(1);
-	for (size_t i = 0; i < size; i++) {
-		state = state * 1664525 + 1013904223;
-		bytes[i] = (uint8_t)(state >> 24);
-		if (type == CNNACC_HWPE_TER2)
-			bytes[i] |= bytes[i] >> 1 & 0x55;
-	}
+	for (size_t i = 0; type == CNNACC_HWPE_TER2 && i < size; i++)
+		bytes[i] |= bytes[i] >> 1 & 0x55;
 	return bytes;
-}
-
-static struct cnnacc_stats run(struct cnnrt_device *dev, const struct program *p,
-			       struct cnnrt_range *ranges, unsigned int count)
-{
-	struct cnnrt_exec e = {
-		.struct_size = sizeof(e),
-		.program_va = CODE_VA, .program_size = p->n * sizeof(p->c[0]), .timeout_ns = -1,
-		.ranges = ranges, .range_count = count, .range_size = sizeof(struct cnnrt_range),
-	};
-	struct cnnrt_job_status status = { .struct_size = sizeof(status) };
-	struct cnnacc_stats stats;
-
-	ranges[0] = (struct cnnrt_range){
-		.va = CODE_VA, .size = e.program_size, .flags = CNNRT_MAP_EXEC, .in = p->c,
-	};
-	must(cnnrt_exec(dev, &e, &status, &stats, &err));
-	if (status.state == CNNRT_JOB_DONE)
-		return stats;
-	fprintf(stderr, "bench-hwpe: %s\n", status.text);
-	exit(1);
-}
-
-static double now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec * 1e3 + (double)ts.tv_nsec / 1e6;
 }
 
 static void measure(struct cnnrt_device *dev, struct layer *l)
 {
-	uint8_t *maps = random_bytes(2 * (size_t)l->fmap, l->task.type);
-	uint8_t *kernels = random_bytes(l->kernel, l->task.type);
+	uint8_t *maps = random_codes(2 * (size_t)l->fmap, l->task.type);
+	uint8_t *kernels = random_codes(l->kernel, l->task.type);
 	uint32_t *out = malloc(l->out), sum = 0;
 	struct cnnrt_range ranges[] = {
-		{ .size = 0 },
+		{ .va = CODE_VA, .size = l->program.n * sizeof(l->program.c[0]), .flags = CNNRT_MAP_EXEC,
+		  .in = l->program.c },
 		{ .va = FMAP_VA, .size = 2 * (uint64_t)l->fmap, .flags = CNNRT_MAP_READ, .in = maps },
 		{ .va = KERNEL_VA, .size = l->kernel, .flags = CNNRT_MAP_READ, .in = kernels },
 		{ .va = OUT_VA, .size = l->out, .flags = CNNRT_MAP_WRITE, .out = out },
 	};
-	double start = now_ms(), ms;
+	double start = bench_now_ms(), ms;
 
-	if (!out)
-		exit(1);
-	run(dev, &l->program, ranges, sizeof(ranges) / sizeof(ranges[0]));
-	ms = now_ms() - start;
+	bench_must(out, "no memory");
+	bench_exec(dev, ranges, sizeof(ranges) / sizeof(ranges[0]));
+	ms = bench_now_ms() - start;
 	for (uint32_t i = 0; i < l->out / 4; i++)
 		sum = sum * 31 + out[i];
 	printf("%.4f words=%u sum=%u\n", ms / REPEATS,
@@ -286,16 +240,18 @@ static void utilisation(struct cnnrt_device *dev)
 
 	for (size_t i = 0; i < sizeof(configs) / sizeof(configs[0]); i++) {
 		const struct task *t = &configs[i].task;
-		struct cnnrt_range ranges[2] = {
-			[1] = { .va = OUT_VA, .size = (uint64_t)windows_of(t) * WINDOW_BYTES,
-				.flags = CNNRT_MAP_WRITE },
-		};
 		struct program p = { .n = 0 };
+		struct cnnrt_range ranges[2] = {
+			{ .va = CODE_VA, .flags = CNNRT_MAP_EXEC, .in = p.c },
+			{ .va = OUT_VA, .size = (uint64_t)windows_of(t) * WINDOW_BYTES,
+			  .flags = CNNRT_MAP_WRITE },
+		};
 		struct cnnacc_stats stats;
 
 		emit_task(&p, t, OUT_VA);
 		finish(&p);
-		stats = run(dev, &p, ranges, 2);
+		ranges[0].size = p.n * sizeof(p.c[0]);
+		stats = bench_exec(dev, ranges, 2);
 		printf("%s %llu %llu\n", configs[i].name, (unsigned long long)stats.mac_useful,
 		       (unsigned long long)stats.mac_slots);
 	}
@@ -324,7 +280,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: %s DEVICE utilisation | DEVICE TYPE CI ROWS COLUMNS CO\n", argv[0]);
 		return 2;
 	}
-	must(cnnrt_device_open(argv[1], 0, &dev, &err));
+	dev = bench_open(argv[1]);
 	if (argc == 3) {
 		utilisation(dev);
 	} else {

@@ -15,10 +15,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <cnnacc_imc.h>
 #include <cnnrt.h>
+
+#include "bench_layer.h"
 
 #define REPEATS		16
 #define KERNEL		3
@@ -50,25 +51,6 @@ struct plane {
 	uint32_t out;			/* byte of its first result */
 };
 
-static struct cnnrt_error err;
-
-/* What goes wrong here is no figure. */
-static void must(int ret)
-{
-	if (!ret)
-		return;
-	fprintf(stderr, "bench-imc: %s\n", err.text);
-	exit(1);
-}
-
-static void check(bool good, const char *text)
-{
-	if (good)
-		return;
-	fprintf(stderr, "bench-imc: %s\n", text);
-	exit(1);
-}
-
 static uint32_t least(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
@@ -80,7 +62,7 @@ static uint32_t least(uint32_t a, uint32_t b)
 
 static void emit(struct program *p, uint32_t op, const uint32_t arg[7])
 {
-	check(p->n < COMMANDS, "a layer takes too many commands");
+	bench_must(p->n < COMMANDS, "a layer takes too many commands");
 	p->c[p->n].op = op;
 	memcpy(p->c[p->n++].arg, arg, sizeof(p->c[0].arg));
 }
@@ -105,7 +87,7 @@ static uint32_t parts(uint32_t all, uint32_t part)
 /* The size of a part if they are as few and as equal as @most allows. */
 static uint32_t evenly(uint32_t all, uint32_t most)
 {
-	check(most, "a channel or a row of results is too long");
+	bench_must(most, "a channel or a row of results is too long");
 	return parts(all, parts(all, most));
 }
 
@@ -114,7 +96,7 @@ static void cut(struct layer *l)
 {
 	uint32_t rows = CNNACC_IMC_INPUT_DEFAULT / row_bytes(l);
 
-	check(rows >= KERNEL, "a row is too long");
+	bench_must(rows >= KERNEL, "a row is too long");
 	l->chunk = evenly(l->co, CNNACC_IMC_WEIGHT_DEFAULT / channel_bytes(l));
 	l->band = evenly(l->rows, least(rows - KERNEL + 1, CNNACC_IMC_UNIT_DEFAULT /
 								   (l->columns * l->chunk * 4)));
@@ -189,55 +171,22 @@ static void write_program(struct layer *l)
 
 /* ---- runs ---- */
 
-/* Bytes, or floats of similar size. */
-static uint8_t *random_bytes(size_t size, bool floats)
-{
-	uint8_t *bytes = malloc(size);
-	uint32_t state = 1;
-
-	check(bytes, "no memory");
-	for (size_t i = 0; i < size; i++) {
-		state = state * 1664525 + 1013904223;
-		bytes[i] = (uint8_t)(state >> 24);
-		if (floats && i % 4 == 3)
-			bytes[i] = (uint8_t)((bytes[i] & 0x80) | 0x3e);
-	}
-	return bytes;
-}
-
-static struct cnnacc_stats run(struct cnnrt_device *dev, const struct program *p,
-			       struct cnnrt_range *ranges, unsigned int count)
-{
-	struct cnnrt_exec e = {
-		.struct_size = sizeof(e),
-		.program_va = CODE_VA, .program_size = p->n * sizeof(p->c[0]), .timeout_ns = -1,
-		.ranges = ranges, .range_count = count, .range_size = sizeof(struct cnnrt_range),
-	};
-	struct cnnrt_job_status status = { .struct_size = sizeof(status) };
-	struct cnnacc_stats stats;
-
-	ranges[0] = (struct cnnrt_range){
-		.va = CODE_VA, .size = e.program_size, .flags = CNNRT_MAP_EXEC, .in = p->c,
-	};
-	must(cnnrt_exec(dev, &e, &status, &stats, &err));
-	check(status.state == CNNRT_JOB_DONE, status.text);
-	return stats;
-}
-
-static double now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec * 1e3 + (double)ts.tv_nsec / 1e6;
-}
-
 /** struct data - of a layer in memory. */
 struct data {
 	size_t input_bytes, weight_bytes, out_bytes;
 	uint8_t *input, *weights;
 	uint32_t *out;
 };
+
+/* Bytes, or floats of similar size. */
+static uint8_t *random_elements(size_t size, bool floats)
+{
+	uint8_t *bytes = bench_random_bytes(size);
+
+	for (size_t i = 3; floats && i < size; i += 4)
+		bytes[i] = (uint8_t)((bytes[i] & 0x80) | 0x3e);
+	return bytes;
+}
 
 static struct data make_data(const struct layer *l)
 {
@@ -247,28 +196,29 @@ static struct data make_data(const struct layer *l)
 		.out_bytes = (size_t)l->rows * l->columns * l->co * 4,
 	};
 
-	d.input = random_bytes(d.input_bytes, l->esz == 4);
-	d.weights = random_bytes(d.weight_bytes, l->esz == 4);
+	d.input = random_elements(d.input_bytes, l->esz == 4);
+	d.weights = random_elements(d.weight_bytes, l->esz == 4);
 	d.out = malloc(d.out_bytes);
-	check(d.out, "no memory");
+	bench_must(d.out, "no memory");
 	return d;
 }
 
 static void measure(struct cnnrt_device *dev, const struct layer *l, const struct data *d)
 {
 	struct cnnrt_range ranges[] = {
-		{ .size = 0 },
+		{ .va = CODE_VA, .size = l->program.n * sizeof(l->program.c[0]), .flags = CNNRT_MAP_EXEC,
+		  .in = l->program.c },
 		{ .va = INPUT_VA, .size = d->input_bytes, .flags = CNNRT_MAP_READ, .in = d->input },
 		{ .va = WEIGHT_VA, .size = d->weight_bytes, .flags = CNNRT_MAP_READ,
 		  .in = d->weights },
 		{ .va = OUT_VA, .size = d->out_bytes, .flags = CNNRT_MAP_WRITE, .out = d->out },
 	};
-	double start = now_ms(), ms;
+	double start = bench_now_ms(), ms;
 	struct cnnacc_stats stats;
 	uint32_t sum = 0;
 
-	stats = run(dev, &l->program, ranges, sizeof(ranges) / sizeof(ranges[0]));
-	ms = now_ms() - start;
+	stats = bench_exec(dev, ranges, sizeof(ranges) / sizeof(ranges[0]));
+	ms = bench_now_ms() - start;
 	for (size_t i = 0; i < d->out_bytes / 4; i++)
 		sum = sum * 31 + d->out[i];
 	printf("%.4f planes=%u cycles=%llu sum=%u\n", ms / REPEATS, l->planes,
@@ -301,7 +251,7 @@ int main(int argc, char **argv)
 	layer.rows = (uint32_t)atoi(argv[4]);
 	layer.columns = (uint32_t)atoi(argv[5]);
 	layer.co = (uint32_t)atoi(argv[6]);
-	must(cnnrt_device_open(argv[1], 0, &dev, &err));
+	dev = bench_open(argv[1]);
 	cut(&layer);
 	write_program(&layer);
 	data = make_data(&layer);
