@@ -4,7 +4,7 @@
 #include "core_run.h"
 #include "random_products.h"
 
-static int byte_type(void)
+int byte_type(void)
 {
 	return pick(0, 1) ? INT8 : UINT8;
 }

@@ -18,6 +18,8 @@ struct conv {
 	int64_t x[4], w[4], groups, stride[2], dilation[2], pads[4];
 };
 
+/* INT8 or UINT8. */
+int byte_type(void);
 /* A convolution of one of several kinds; about a half have groups. */
 void random_conv(struct conv *c);
 void conv_attributes(Onnx__NodeProto *n, const struct conv *c);

@@ -10,38 +10,12 @@
 
 #include "core_run.h"
 #include "onnx_build.h"
+#include "random_products.h"
 
-#define FLOAT	1
-#define UINT8	2
-#define INT8	3
 #define INT16	5
-#define INT32	6
 #define INT64	7
 
 /* ---- networks -------------------------------------------------------------------------- */
-
-static int byte_type(void)
-{
-	return pick(0, 1) ? INT8 : UINT8;
-}
-
-/* A constant of random bytes, sometimes extreme ones, so that sums can be large. */
-static void add_bytes(struct onnx_build *b, const char *name, int type, int rank,
-		      const int64_t *dims)
-{
-	int64_t count = 1;
-	uint8_t *v;
-
-	for (int i = 0; i < rank; i++)
-		count *= dims[i];
-	v = malloc((size_t)count);
-	if (!v)
-		abort();
-	for (int64_t i = 0; i < count; i++)
-		v[i] = (uint8_t)(pick(0, 7) ? ob_rand(&random_state) : pick(127, 128));
-	ob_bytes(b, name, type, rank, dims, v);
-	free(v);
-}
 
 /* A zero point, or for each of count channels one that the weights allow. */
 static void add_zero(struct onnx_build *b, const char *name, int type, int64_t count)
@@ -81,10 +55,6 @@ static void add_quantisation(struct onnx_build *b, int64_t count, int64_t terms,
 		ob_raw(b, "bias", INT32, sizeof(*v), 1, &count, v);
 }
 
-struct conv {
-	int64_t x[4], w[4], groups, stride[2], dilation[2], pads[4];
-};
-
 /* Depthwise; groups of as many inputs as outputs; groups of others; ordinary; of one point. */
 enum { DEPTHWISE, GROUPED, UNEVEN, ORDINARY, POINT, FORMS };
 
@@ -100,7 +70,7 @@ static void set_channels(struct conv *c, int form)
 	c->x[1] = c->groups * c->w[1];
 }
 
-static void random_conv(struct conv *c)
+static void random_gcu_conv(struct conv *c)
 {
 	int form = (int)pick(0, FORMS - 1);
 
@@ -120,15 +90,7 @@ static void random_conv(struct conv *c)
 	}
 }
 
-static void conv_attributes(Onnx__NodeProto *n, const struct conv *c)
-{
-	ob_attr_int(n, "group", c->groups);
-	ob_attr_ints(n, "strides", 2, c->stride);
-	ob_attr_ints(n, "dilations", 2, c->dilation);
-	ob_attr_ints(n, "pads", 4, c->pads);
-}
-
-static void add_conv(struct onnx_build *b, const struct conv *c, bool quantised)
+static void add_gcu_conv(struct onnx_build *b, const struct conv *c, bool quantised)
 {
 	int x_type = byte_type(), w_type = byte_type();
 	bool bias = pick(0, 1);
@@ -229,7 +191,7 @@ static void add_wide_product(struct onnx_build *b)
 }
 
 /* One matrix of weights. */
-static void add_product(struct onnx_build *b, bool quantised)
+static void add_gcu_product(struct onnx_build *b, bool quantised)
 {
 	const int64_t a[3] = { pick(1, 2), pick(1, 40), pick(1, 200) };
 	const int64_t w[2] = { a[2], pick(1, 70) };
@@ -252,7 +214,7 @@ static void add_layer(struct onnx_build *b)
 	bool quantised = pick(0, 2);
 	struct conv c;
 
-	random_conv(&c);
+	random_gcu_conv(&c);
 	if (!pick(0, 9))
 		add_transposed(b);
 	else if (!pick(0, 12))
@@ -260,9 +222,9 @@ static void add_layer(struct onnx_build *b)
 	else if (!pick(0, 5) && 8 * c.w[1] * c.w[2] * c.w[3] < 65535)
 		add_wide_conv(b, &c);
 	else if (pick(0, 4))
-		add_conv(b, &c, quantised);
+		add_gcu_conv(b, &c, quantised);
 	else
-		add_product(b, quantised);
+		add_gcu_product(b, quantised);
 }
 
 static const char *run_random(struct bench *t, uint32_t seed)
