@@ -35,8 +35,7 @@ HOSTILE = {b'globalaveragepool': b'</title><script>"', b'conv': b'&\'\\<',
 tap = Tap()
 FACTS = cores.facts()
 # The cores of TWO.
-FLOATS, INTEGERS = (next(name for name, fact in FACTS.items() if fact['elements'] == elements)
-                    for elements in ('float', 'integer'))
+FLOATS, INTEGERS = TWO.partition('=')[2].split('+')
 
 
 def check(name, test, *args):
