@@ -34,10 +34,31 @@ done >"$work/processes"
 tap_run "mixed: every layer is the CPU's" \
 	"$cnnrun" "$work/mixed.onnx" --input "0=$work/x.npy" --device "sim:$device" --compare
 
+# live_pairs.awk reads a trace and prints each pair of cores that had jobs under way at the same time.
+cat >"$work/live_pairs.awk" <<'END'
+function field(name)
+{
+	match($0, name "=[0-9]+")
+	return substr($0, RSTART + length(name) + 1, RLENGTH - length(name) - 1)
+}
+/cnnacc_job_(queue|done): / { job = field("core") " " field("ctx") " " field("seqno") }
+/cnnacc_job_done: / { delete live[job] }
+/cnnacc_job_queue: / {
+	live[job] = core = field("core")
+	for (other in live)
+		if (live[other] < core && !seen[live[other] " " core]++)
+			print live[other], core
+		else if (live[other] > core && !seen[core " " live[other]]++)
+			print core, live[other]
+}
+END
+
 # A process is asked for its accounts until it has ended.  Another one follows it until there has
-# been one of every core, so that the slowest has company all the time.
+# been one of every core and jobs of every two cores have met: how often two of them meet is a
+# matter of what the guest's CPUs do meanwhile.
 cat >"$work/guest" <<END
 runs=$runs
+pairs=$(($(wc -l <"$work/processes") * ($(wc -l <"$work/processes") - 1) / 2))
 END
 cat >>"$work/guest" <<'END'
 cd /mnt
@@ -58,9 +79,14 @@ several()
 	echo >/tmp/ready
 	read go </tmp/go
 	one $1
-	while [ $(ls /tmp/done.* | wc -l) -lt $(wc -l <processes) ]; do
+	while [ ! -e /tmp/met ]; do
 		one $1
 	done
+}
+have_met()
+{
+	[ $(ls /tmp/done.* 2>/dev/null | wc -l) -eq $(wc -l <processes) ] &&
+		[ $(awk -f live_pairs.awk /sys/kernel/tracing/trace | wc -l) -eq $pairs ]
 }
 mkfifo /tmp/go /tmp/ready
 exec 3<>/tmp/go 4<>/tmp/ready
@@ -75,6 +101,11 @@ echo 1 >/sys/kernel/tracing/events/cnnacc/enable
 while read -r core file; do
 	echo >&3
 done <processes
+tries=0
+until have_met || [ $((tries += 1)) -gt 100 ]; do
+	sleep 0.5
+done
+>/tmp/met
 wait
 cat /sys/kernel/tracing/trace >trace
 cnnrun mixed.cnn --input 0=x.npy --output 0=mixed.vm.npy >mixed.vm 2>&1
@@ -92,25 +123,11 @@ own_time()
 # Every two cores had jobs under way at the same time.
 all_at_once()
 {
-	python3 - "$work/trace" "$(wc -l <"$work/processes")" <<'END'
-import re
-import sys
+	local cores=$(wc -l <"$work/processes") met
 
-live, pairs = set(), set()
-for line in open(sys.argv[1]):
-    m = re.search(r'cnnacc_job_(queue|done): .* core=(\d+) ctx=(\d+) seqno=(\d+)', line)
-    if not m:
-        continue
-    job = m.groups()[1:]
-    if m[1] == 'done':
-        live.discard(job)
-        continue
-    pairs |= {tuple(sorted((job[0], other[0]))) for other in live if other[0] != job[0]}
-    live.add(job)
-wanted = int(sys.argv[2]) * (int(sys.argv[2]) - 1) // 2
-print(f'{len(pairs)} pairs of cores with jobs at the same time, of {wanted}')
-sys.exit(len(pairs) < wanted)
-END
+	met=$(awk -f "$work/live_pairs.awk" "$work/trace" | wc -l)
+	echo "$met pairs of cores with jobs at the same time, of $((cores * (cores - 1) / 2))"
+	test "$met" -eq $((cores * (cores - 1) / 2))
 }
 
 tap_run "the guest ran" "$top/tests/vm/run" --device "$device,$modelled" --share "$work" -- \
