@@ -13,6 +13,7 @@
 
 #include "cnnacc_ctx.h"
 #include "cnnacc_device.h"
+#include "cnnacc_gem.h"
 
 /**
  * DOC: coredump
@@ -210,15 +211,17 @@ static void cnnacc_dump_walk(struct cnnacc_dump *dump, struct cnnacc_vm *vm, u64
 }
 
 /* Program buffers are never imported, so their pages can be mapped by the CPU. */
-static void cnnacc_dump_program(struct cnnacc_dump *dump, const struct cnnacc_vm_program *program)
+static void cnnacc_dump_program(struct cnnacc_dump *dump, const struct cnnacc_mapping *program,
+				u64 va, u64 end)
 {
-	size_t at = cnnacc_dump_open(dump), remaining, part, skip = offset_in_page(program->offset);
+	u64 offset = program->offset + va - (program->node.start << CNNACC_PAGE_SHIFT);
+	size_t at = cnnacc_dump_open(dump), remaining, part, skip = offset_in_page(offset);
 	struct sg_page_iter page;
 	void *from;
 
-	remaining = min_t(u64, program->size, dump->program_remaining);
+	remaining = min_t(u64, end - va, dump->program_remaining);
 	dump->program_remaining -= remaining;
-	for_each_sgtable_page(program->sgt, &page, program->offset >> PAGE_SHIFT) {
+	for_each_sgtable_page(to_cnnacc_bo(program->obj)->base.sgt, &page, offset >> PAGE_SHIFT) {
 		part = min_t(size_t, remaining, PAGE_SIZE - skip);
 		if (!part)
 			break;
@@ -228,33 +231,26 @@ static void cnnacc_dump_program(struct cnnacc_dump *dump, const struct cnnacc_vm
 		remaining -= part;
 		skip = 0;
 	}
-	cnnacc_dump_close(dump, at, CNNACC_DUMP_PROGRAM, program->va);
-}
-
-static void cnnacc_dump_part(struct cnnacc_dump *dump, const struct cnnacc_vm_program *program,
-			     u64 from, u64 to)
-{
-	struct cnnacc_vm_program part = {
-		.va = from,
-		.size = to - from,
-		.sgt = program->sgt,
-		.offset = program->offset + (from - program->va),
-	};
-
-	if (from < to && dump->program_remaining && !dump->full)
-		cnnacc_dump_program(dump, &part);
+	cnnacc_dump_close(dump, at, CNNACC_DUMP_PROGRAM, va);
 }
 
 /* Dumps the programs from address @from to @to, which may span several mappings. */
 static void cnnacc_dump_programs(struct cnnacc_dump *dump, struct cnnacc_vm *vm, u64 from, u64 to)
 {
-	struct cnnacc_vm_program program = { };
+	const struct cnnacc_mapping *program;
+	u64 end;
 
 	guard(mutex)(&vm->dump_lock);
-	while (cnnacc_vm_program(vm, max(from, program.va + program.size), &program) &&
-	       program.va < to)
-		cnnacc_dump_part(dump, &program, max(program.va, from),
-				 min(program.va + program.size, to));
+	for (; dump->program_remaining && !dump->full; from = end) {
+		program = cnnacc_vm_program(vm, from);
+		if (!program)
+			break;
+		from = max(from, program->node.start << CNNACC_PAGE_SHIFT);
+		end = (program->node.start + program->node.size) << CNNACC_PAGE_SHIFT;
+		if (from >= to)
+			break;
+		cnnacc_dump_program(dump, program, from, min(end, to));
+	}
 }
 
 /* The program of the failed task first, as there may be no room for all. */

@@ -26,36 +26,6 @@
 #define CNNACC_VM_IDLE_TIMEOUT_MS	30000
 #define CNNACC_VM_PAGES			(1ull << (CNNACC_VA_BITS - CNNACC_PAGE_SHIFT))
 
-/**
- * struct cnnacc_mapping - mapping of a range of a buffer.
- * @node: range of addresses in &cnnacc_vm.mm, in pages
- * @link: in &cnnacc_vm.unmapped
- * @obj: buffer, referenced
- * @sgt: pages of the buffer
- * @offset: offset of the range in the buffer
- */
-struct cnnacc_mapping {
-	struct drm_mm_node node;
-	struct list_head link;
-	struct drm_gem_object *obj;
-	struct sg_table *sgt;
-	u64 offset;
-};
-
-/**
- * struct cnnacc_bind_target - buffer of a MAP.
- *
- * All buffers are looked up before the first operation: getting their pages can be interrupted, and
- * an ioctl that has executed an operation must not be restarted.
- *
- * @obj: buffer, referenced; NULL if the handle is invalid
- * @sgt: pages of the buffer, or an error pointer
- */
-struct cnnacc_bind_target {
-	struct drm_gem_object *obj;
-	struct sg_table *sgt;
-};
-
 /* Looks up an address space of a file by its id; returns it with a reference, or NULL. */
 struct cnnacc_vm *cnnacc_vm_get(struct drm_file *file, u32 id)
 {
@@ -259,15 +229,14 @@ static int cnnacc_vm_reserve(struct cnnacc_vm *vm, struct cnnacc_mapping *mappin
 	return 0;
 }
 
-static int cnnacc_vm_insert(struct cnnacc_vm *vm, const struct cnnacc_bind_target *target,
+static int cnnacc_vm_insert(struct cnnacc_vm *vm, struct drm_gem_object *obj,
 			    const struct drm_cnnacc_bind_op *op)
 {
+	struct sg_table *sgt = to_cnnacc_bo(obj)->base.sgt;
 	struct cnnacc_mapping *mapping;
 	int ret;
 
-	if (IS_ERR(target->sgt))
-		return PTR_ERR(target->sgt);
-	if (cnnacc_refuses(&vm->cdev->drm, cnnacc_vm_check_pages(target->sgt)))
+	if (cnnacc_refuses(&vm->cdev->drm, cnnacc_vm_check_pages(sgt)))
 		return -EINVAL;
 	ret = cnnacc_vm_add_tables(vm, op->va, op->size);
 	if (ret)
@@ -275,16 +244,15 @@ static int cnnacc_vm_insert(struct cnnacc_vm *vm, const struct cnnacc_bind_targe
 	mapping = kzalloc(sizeof(*mapping), GFP_KERNEL_ACCOUNT);
 	if (!mapping)
 		return -ENOMEM;
-	mapping->obj = target->obj;
-	mapping->sgt = target->sgt;
+	mapping->obj = obj;
 	mapping->offset = op->bo_offset;
 	ret = cnnacc_vm_reserve(vm, mapping, op);
 	if (ret) {
 		kfree(mapping);
 		return ret;
 	}
-	drm_gem_object_get(target->obj);
-	cnnacc_vm_set_pages(vm, target->sgt, op);
+	drm_gem_object_get(obj);
+	cnnacc_vm_set_pages(vm, sgt, op);
 	return 0;
 }
 
@@ -306,11 +274,10 @@ static void cnnacc_vm_flush(struct cnnacc_vm *vm)
 	}
 }
 
-static int cnnacc_vm_map(struct cnnacc_vm *vm, const struct cnnacc_bind_target *target,
+static int cnnacc_vm_map(struct cnnacc_vm *vm, struct drm_gem_object *obj,
 			 const struct drm_cnnacc_bind_op *op)
 {
 	struct drm_device *drm = &vm->cdev->drm;
-	struct drm_gem_object *obj = target->obj;
 
 	/* An operation before may have unmapped the range.  This may wait for an unplug. */
 	cnnacc_vm_flush(vm);
@@ -321,14 +288,14 @@ static int cnnacc_vm_map(struct cnnacc_vm *vm, const struct cnnacc_bind_target *
 	    cnnacc_refuses(drm, op->bo_offset % CNNACC_PAGE_SIZE) ||
 	    cnnacc_refuses(drm, !op->flags))
 		return -EINVAL;
-	if (!obj)
-		return -ENOENT;
+	if (IS_ERR_OR_NULL(obj))
+		return obj ? PTR_ERR(obj) : -ENOENT;
 	if (cnnacc_refuses(drm, !cnnacc_gem_usable(obj, vm)) ||
 	    cnnacc_refuses(drm, op->flags & ~cnnacc_vm_allowed(to_cnnacc_bo(obj))) ||
 	    cnnacc_refuses(drm, op->bo_offset > obj->size ||
 			   op->size > obj->size - op->bo_offset))
 		return -EINVAL;
-	return cnnacc_vm_insert(vm, target, op);
+	return cnnacc_vm_insert(vm, obj, op);
 }
 
 static bool cnnacc_vm_op_waits(const struct drm_cnnacc_bind_op *op)
@@ -393,32 +360,24 @@ u32 cnnacc_vm_entry(struct cnnacc_vm *vm, u64 va)
 
 /**
  * cnnacc_vm_program() - Find the next mapping of a program buffer
- * @vm: address space; the caller holds &cnnacc_vm.dump_lock while it uses @program
+ * @vm: address space; the caller holds &cnnacc_vm.dump_lock while it uses the mapping
  * @va: address to start from
- * @program: out: the first mapping of a program buffer that ends above @va
  *
- * Return: false if there is none
+ * Return: the first mapping of a program buffer that ends above @va, or NULL
  */
-bool cnnacc_vm_program(struct cnnacc_vm *vm, u64 va, struct cnnacc_vm_program *program)
+const struct cnnacc_mapping *cnnacc_vm_program(struct cnnacc_vm *vm, u64 va)
 {
-	struct cnnacc_mapping *mapping;
+	struct cnnacc_mapping *mapping, *found = NULL;
 	struct drm_mm_node *node;
-	bool found = false;
 
 	lockdep_assert_held(&vm->dump_lock);
 	spin_lock(&vm->mm_lock);
 	drm_mm_for_each_node_in_range(node, &vm->mm, va >> CNNACC_PAGE_SHIFT, CNNACC_VM_PAGES) {
 		mapping = container_of(node, struct cnnacc_mapping, node);
-		if (to_cnnacc_bo(mapping->obj)->use != DRM_CNNACC_BO_PROGRAM)
-			continue;
-		*program = (struct cnnacc_vm_program) {
-			.va = node->start << CNNACC_PAGE_SHIFT,
-			.size = node->size << CNNACC_PAGE_SHIFT,
-			.sgt = mapping->sgt,
-			.offset = mapping->offset,
-		};
-		found = true;
-		break;
+		if (to_cnnacc_bo(mapping->obj)->use == DRM_CNNACC_BO_PROGRAM) {
+			found = mapping;
+			break;
+		}
 	}
 	spin_unlock(&vm->mm_lock);
 	return found;
@@ -440,18 +399,18 @@ static int cnnacc_vm_unmap(struct cnnacc_vm *vm, const struct drm_cnnacc_bind_op
 	return 0;
 }
 
-static int cnnacc_vm_bind_op(struct cnnacc_vm *vm, const struct cnnacc_bind_target *target,
+static int cnnacc_vm_bind_op(struct cnnacc_vm *vm, struct drm_gem_object *obj,
 			     const struct drm_cnnacc_bind_op *op)
 {
 	if (cnnacc_refuses(&vm->cdev->drm, op->pad) ||
 	    cnnacc_refuses(&vm->cdev->drm, op->op != DRM_CNNACC_BIND_MAP &&
 			   op->op != DRM_CNNACC_BIND_UNMAP))
 		return -EINVAL;
-	return op->op == DRM_CNNACC_BIND_MAP ? cnnacc_vm_map(vm, target, op) :
+	return op->op == DRM_CNNACC_BIND_MAP ? cnnacc_vm_map(vm, obj, op) :
 					       cnnacc_vm_unmap(vm, op);
 }
 
-static int cnnacc_vm_bind(struct cnnacc_vm *vm, const struct cnnacc_bind_target *targets,
+static int cnnacc_vm_bind(struct cnnacc_vm *vm, struct drm_gem_object **objs,
 			  const struct drm_cnnacc_bind_op *ops, u32 count, u32 *done)
 {
 	int ret;
@@ -462,7 +421,7 @@ static int cnnacc_vm_bind(struct cnnacc_vm *vm, const struct cnnacc_bind_target 
 	if (drm_dev_is_unplugged(&vm->cdev->drm))
 		ret = -ENODEV;
 	while (!ret && *done < count) {
-		ret = cnnacc_vm_bind_op(vm, &targets[*done], &ops[*done]);
+		ret = cnnacc_vm_bind_op(vm, objs[*done], &ops[*done]);
 		if (!ret)
 			++*done;
 	}
@@ -471,48 +430,56 @@ static int cnnacc_vm_bind(struct cnnacc_vm *vm, const struct cnnacc_bind_target 
 	return ret;
 }
 
-static int cnnacc_vm_get_targets(struct drm_file *file, struct cnnacc_bind_target *targets,
-				 const struct drm_cnnacc_bind_op *ops, u32 count)
+/*
+ * Gets the buffers of all MAPs before the first operation: getting their pages can be interrupted,
+ * and an ioctl that has executed an operation must not be restarted.  Instead of a buffer that has
+ * no pages there is an error pointer, for an invalid handle NULL.
+ */
+static int cnnacc_vm_get_objs(struct drm_file *file, struct drm_gem_object **objs,
+			      const struct drm_cnnacc_bind_op *ops, u32 count)
 {
-	struct cnnacc_bind_target *target;
+	struct sg_table *sgt;
 	u32 i;
 
 	CLASS(cnnacc_section, section)(file->minor->dev);
 	if (section < 0)
 		return -ENODEV;
 	for (i = 0; i < count; i++) {
-		target = &targets[i];
 		if (ops[i].op != DRM_CNNACC_BIND_MAP)
 			continue;
-		target->obj = drm_gem_object_lookup(file, ops[i].handle);
-		if (!target->obj)
+		objs[i] = drm_gem_object_lookup(file, ops[i].handle);
+		if (!objs[i])
 			continue;
-		target->sgt = drm_gem_shmem_get_pages_sgt(&to_cnnacc_bo(target->obj)->base);
-		if (IS_ERR(target->sgt) && signal_pending(current) &&
-		    (PTR_ERR(target->sgt) == -EINTR || PTR_ERR(target->sgt) == -ERESTARTSYS))
+		sgt = drm_gem_shmem_get_pages_sgt(&to_cnnacc_bo(objs[i])->base);
+		if (!IS_ERR(sgt))
+			continue;
+		if (signal_pending(current) &&
+		    (PTR_ERR(sgt) == -EINTR || PTR_ERR(sgt) == -ERESTARTSYS))
 			return -ERESTARTSYS;
+		drm_gem_object_put(objs[i]);
+		objs[i] = ERR_CAST(sgt);
 	}
 	return 0;
 }
 
-static int cnnacc_vm_bind_targets(struct cnnacc_vm *vm, struct drm_file *file,
-				  const struct drm_cnnacc_bind_op *ops, u32 count, u32 *done)
+static int cnnacc_vm_bind_objs(struct cnnacc_vm *vm, struct drm_file *file,
+			       const struct drm_cnnacc_bind_op *ops, u32 count, u32 *done)
 {
-	struct cnnacc_bind_target *targets __free(kvfree) = NULL;
+	struct drm_gem_object **objs __free(kvfree) = NULL;
 	u32 i;
 	int ret;
 
-	targets = kvcalloc(count, sizeof(*targets), GFP_KERNEL_ACCOUNT);
-	if (!targets)
+	objs = kvcalloc(count, sizeof(*objs), GFP_KERNEL_ACCOUNT);
+	if (!objs)
 		return -ENOMEM;
-	ret = cnnacc_vm_get_targets(file, targets, ops, count);
+	ret = cnnacc_vm_get_objs(file, objs, ops, count);
 	if (!ret)
 		ret = cnnacc_vm_wait_idle(vm, ops, count);
 	if (!ret)
-		ret = cnnacc_vm_bind(vm, targets, ops, count, done);
+		ret = cnnacc_vm_bind(vm, objs, ops, count, done);
 	for (i = 0; i < count; i++)
-		if (targets[i].obj)
-			drm_gem_object_put(targets[i].obj);
+		if (!IS_ERR_OR_NULL(objs[i]))
+			drm_gem_object_put(objs[i]);
 	return ret;
 }
 
@@ -532,7 +499,7 @@ int cnnacc_vm_bind_ioctl(struct drm_device *drm, void *data, struct drm_file *fi
 	ret = cnnacc_uobj_get(drm, &args->ops, CNNACC_MAX_BIND_OPS, &ops, size);
 	if (ret || !ops)
 		return ret;
-	return cnnacc_vm_bind_targets(vm, file, ops, args->ops.count, &args->done);
+	return cnnacc_vm_bind_objs(vm, file, ops, args->ops.count, &args->done);
 }
 
 /* Unmaps everything; there are no jobs. */

@@ -18,7 +18,6 @@ struct cnnacc_file;
 struct drm_device;
 struct drm_file;
 struct drm_gem_object;
-struct sg_table;
 
 /**
  * struct cnnacc_table - page table.
@@ -71,16 +70,16 @@ struct cnnacc_vm {
 };
 
 /**
- * struct cnnacc_vm_program - a mapping of a program buffer.
- * @va: first address
- * @size: size in bytes
- * @sgt: pages of the buffer
- * @offset: offset of @va in the buffer
+ * struct cnnacc_mapping - mapping of a range of a buffer.
+ * @node: range of addresses in &cnnacc_vm.mm, in pages
+ * @link: in &cnnacc_vm.unmapped
+ * @obj: buffer, referenced
+ * @offset: offset of the range in the buffer
  */
-struct cnnacc_vm_program {
-	u64 va;
-	u64 size;
-	struct sg_table *sgt;
+struct cnnacc_mapping {
+	struct drm_mm_node node;
+	struct list_head link;
+	struct drm_gem_object *obj;
 	u64 offset;
 };
 
@@ -91,7 +90,7 @@ int cnnacc_vm_prepare(struct cnnacc_vm *vm);
 void cnnacc_vm_fini_all(struct cnnacc_device *cdev);
 bool cnnacc_vm_has_table(struct cnnacc_vm *vm, u64 va);
 u32 cnnacc_vm_entry(struct cnnacc_vm *vm, u64 va);
-bool cnnacc_vm_program(struct cnnacc_vm *vm, u64 va, struct cnnacc_vm_program *program);
+const struct cnnacc_mapping *cnnacc_vm_program(struct cnnacc_vm *vm, u64 va);
 int cnnacc_vm_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 int cnnacc_vm_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 int cnnacc_vm_bind_ioctl(struct drm_device *drm, void *data, struct drm_file *file);

@@ -210,12 +210,11 @@ static struct drm_gem_object *cnnacc_vm_test_bo(struct kunit *test, struct cnnac
 static int cnnacc_vm_test_op(struct cnnacc_vm *vm, struct drm_gem_object *obj,
 			     const struct drm_cnnacc_bind_op *op)
 {
-	struct cnnacc_bind_target target = { .obj = obj };
 	u32 done = 0;
 
-	if (obj)
-		target.sgt = drm_gem_shmem_get_pages_sgt(&to_cnnacc_bo(obj)->base);
-	return cnnacc_vm_bind(vm, &target, op, 1, &done);
+	if (obj && IS_ERR(drm_gem_shmem_get_pages_sgt(&to_cnnacc_bo(obj)->base)))
+		return -ENOMEM;
+	return cnnacc_vm_bind(vm, &obj, op, 1, &done);
 }
 
 static void cnnacc_vm_test_map(struct kunit *test)
