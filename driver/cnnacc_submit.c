@@ -156,21 +156,16 @@ static int cnnacc_submit_add_signal(struct cnnacc_submit *submit, u32 job,
 {
 	struct cnnacc_signal *signal = &submit->signals[submit->signal_count];
 
+	signal->syncobj = drm_syncobj_find(submit->file, sync->handle);
+	if (!signal->syncobj)
+		return -ENOENT;
+	submit->signal_count++;
 	signal->job = job;
 	signal->point = sync->point;
-	if (sync->point) {
-		signal->chain = dma_fence_chain_alloc();
-		if (!signal->chain)
-			return -ENOMEM;
-	}
-	signal->syncobj = drm_syncobj_find(submit->file, sync->handle);
-	if (!signal->syncobj) {
-		dma_fence_chain_free(signal->chain);
-		signal->chain = NULL;
-		return -ENOENT;
-	}
-	submit->signal_count++;
-	return 0;
+	if (!sync->point)
+		return 0;
+	signal->chain = dma_fence_chain_alloc();
+	return signal->chain ? 0 : -ENOMEM;
 }
 
 /* Returns the last job before @job that signals a binary syncobj, as a mask; 0 if none does. */
@@ -611,15 +606,12 @@ static int cnnacc_submit_reserved(struct cnnacc_submit *submit, struct drm_cnnac
 					 !(args->flags & DRM_CNNACC_SUBMIT_NONBLOCK));
 	if (ret)
 		return ret;
-	if (mutex_lock_interruptible(&ctx->submit_lock)) {
-		ret = -ERESTARTSYS;
-	} else {
+	scoped_cond_guard(mutex_intr, ret = -ERESTARTSYS, &ctx->submit_lock) {
 		first = ctx->seqno + 1;
 		ret = cnnacc_submit_locked(submit);
 		/* Locked: a removal of the device frees its cores later. */
 		if (!ret)
 			cnnacc_submit_report(submit, first, args);
-		mutex_unlock(&ctx->submit_lock);
 	}
 	if (ret)
 		cnnacc_ctx_release(ctx, submit->count, cycles);

@@ -86,19 +86,15 @@ err_tables:
 /* Allocates what a packet names, even if nothing is mapped. */
 int cnnacc_vm_prepare(struct cnnacc_vm *vm)
 {
-	int ret, idx;
+	int ret;
 
 	/* Pairs with cnnacc_vm_add_root(). */
 	if (smp_load_acquire(&vm->root))
 		return 0;
-	if (mutex_lock_interruptible(&vm->lock))
-		return -ERESTARTSYS;
-	ret = -ENODEV;
-	if (drm_dev_enter(&vm->cdev->drm, &idx)) {
-		ret = cnnacc_vm_add_root(vm);
-		drm_dev_exit(idx);
+	scoped_cond_guard(mutex_intr, return -ERESTARTSYS, &vm->lock) {
+		CLASS(cnnacc_section, section)(&vm->cdev->drm);
+		ret = section < 0 ? -ENODEV : cnnacc_vm_add_root(vm);
 	}
-	mutex_unlock(&vm->lock);
 	return ret;
 }
 
@@ -298,11 +294,6 @@ static int cnnacc_vm_map(struct cnnacc_vm *vm, struct drm_gem_object *obj,
 	return cnnacc_vm_insert(vm, obj, op);
 }
 
-static bool cnnacc_vm_op_waits(const struct drm_cnnacc_bind_op *op)
-{
-	return op->op == DRM_CNNACC_BIND_UNMAP && !(op->flags & DRM_CNNACC_BIND_NOWAIT);
-}
-
 /*
  * Waits for the jobs that all contexts of the address space have submitted so far, if there is an
  * UNMAP that does.  Comes before the first operation, after which the ioctl must not be restarted,
@@ -314,8 +305,9 @@ static int cnnacc_vm_wait_idle(struct cnnacc_vm *vm, const struct drm_cnnacc_bin
 	long ret;
 	u32 i;
 
-	for (i = 0; i < count && !cnnacc_vm_op_waits(&ops[i]); i++)
-		;
+	for (i = 0; i < count; i++)
+		if (ops[i].op == DRM_CNNACC_BIND_UNMAP && !(ops[i].flags & DRM_CNNACC_BIND_NOWAIT))
+			break;
 	if (i == count)
 		return 0;
 	ret = dma_resv_wait_timeout(vm->resv->resv, DMA_RESV_USAGE_BOOKKEEP, true,
@@ -567,15 +559,13 @@ static void cnnacc_vm_free_work(struct work_struct *work)
 /* The file has been charged; cnnacc_vm_free() discounts the address space. */
 static struct cnnacc_vm *cnnacc_vm_alloc(struct cnnacc_file *file)
 {
-	struct cnnacc_vm *vm = kzalloc(sizeof(*vm), GFP_KERNEL_ACCOUNT);
+	struct cnnacc_vm *vm __free(kfree) = kzalloc(sizeof(*vm), GFP_KERNEL_ACCOUNT);
 
 	if (!vm)
 		return NULL;
 	vm->resv = drm_gpuvm_resv_object_alloc(&file->cdev->drm);
-	if (!vm->resv) {
-		kfree(vm);
+	if (!vm->resv)
 		return NULL;
-	}
 	kref_init(&vm->ref);
 	vm->cdev = file->cdev;
 	kref_get(&file->ref);
@@ -586,7 +576,7 @@ static struct cnnacc_vm *cnnacc_vm_alloc(struct cnnacc_file *file)
 	INIT_LIST_HEAD(&vm->unmapped);
 	INIT_WORK(&vm->free_work, cnnacc_vm_free_work);
 	drm_mm_init(&vm->mm, 0, CNNACC_VM_PAGES);
-	return vm;
+	return_ptr(vm);
 }
 
 static struct cnnacc_vm *cnnacc_vm_create(struct cnnacc_file *file)
@@ -637,15 +627,12 @@ int cnnacc_vm_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file 
 {
 	struct cnnacc_file *cfile = file->driver_priv;
 	struct drm_cnnacc_vm_destroy *args = data;
-	struct cnnacc_vm *vm;
+	struct cnnacc_vm *vm __free(cnnacc_vm) = NULL;
 
 	if (cnnacc_refuses(drm, args->pad))
 		return -EINVAL;
 	vm = xa_erase(&cfile->vms, args->vm_id);
-	if (!vm)
-		return -ENOENT;
-	cnnacc_vm_put(vm);
-	return 0;
+	return vm ? 0 : -ENOENT;
 }
 
 #if IS_ENABLED(CONFIG_CNNACC_KUNIT_TEST)
