@@ -35,16 +35,13 @@ static int cnnacc_job_check_task(const struct cnnacc_core *core, struct drm_cnna
 	const struct drm_cnnacc_core_info *info = &core->info;
 	struct drm_device *drm = &core->cdev->drm;
 
-	if (cnnacc_refuses(drm, task->flags & ~DRM_CNNACC_TASK_STATS))
-		return -EINVAL;
-	if (cnnacc_refuses(drm, task->stats_va % CNNACC_LINE_SIZE) ||
-	    cnnacc_refuses(drm, task->stats_va && !(task->flags & DRM_CNNACC_TASK_STATS)))
-		return -EINVAL;
-	if (cnnacc_refuses(drm, task->program_va % CNNACC_LINE_SIZE) ||
+	if (cnnacc_refuses(drm, task->flags & ~DRM_CNNACC_TASK_STATS) ||
+	    cnnacc_refuses(drm, task->stats_va % CNNACC_LINE_SIZE) ||
+	    cnnacc_refuses(drm, task->stats_va && !(task->flags & DRM_CNNACC_TASK_STATS)) ||
+	    cnnacc_refuses(drm, task->program_va % CNNACC_LINE_SIZE) ||
 	    cnnacc_refuses(drm, task->program_len % 4) ||
-	    cnnacc_refuses(drm, !task->program_len || task->program_len > info->program_max))
-		return -EINVAL;
-	if (cnnacc_refuses(drm, task->cycle_limit > info->job_cycles_max))
+	    cnnacc_refuses(drm, !task->program_len || task->program_len > info->program_max) ||
+	    cnnacc_refuses(drm, task->cycle_limit > info->job_cycles_max))
 		return -EINVAL;
 	if (!task->cycle_limit)
 		task->cycle_limit = info->job_cycles_max;
@@ -62,26 +59,6 @@ u64 cnnacc_job_cycles(const struct cnnacc_core *core, const struct drm_cnnacc_ta
 		cycles += min(tasks[i].cycle_limit ?: core->info.job_cycles_max,
 			      CNNACC_CYCLES_MAX);
 	return min(cycles, CNNACC_CYCLES_MAX);
-}
-
-static struct cnnacc_job *cnnacc_job_alloc(struct cnnacc_core *core, u32 task_count,
-					   const struct drm_cnnacc_task *tasks)
-{
-	struct cnnacc_job *job __free(kfree) = NULL;
-	u32 i;
-	int ret;
-
-	job = kzalloc(struct_size(job, tasks, task_count), GFP_KERNEL_ACCOUNT);
-	if (!job)
-		return ERR_PTR(-ENOMEM);
-	job->task_count = task_count;
-	for (i = 0; i < task_count; i++) {
-		job->tasks[i] = tasks[i];
-		ret = cnnacc_job_check_task(core, &job->tasks[i]);
-		if (ret)
-			return ERR_PTR(ret);
-	}
-	return_ptr(job);
 }
 
 static const char *cnnacc_fence_driver_name(struct dma_fence *fence)
@@ -126,9 +103,11 @@ static const struct dma_fence_ops cnnacc_fence_ops = {
 struct cnnacc_job *cnnacc_job_create(struct cnnacc_ctx *ctx, const struct drm_cnnacc_job *args,
 				     const struct drm_cnnacc_task *tasks)
 {
+	struct cnnacc_job *job __free(kfree) = NULL;
 	struct drm_device *drm = &ctx->cdev->drm;
 	struct cnnacc_core *core;
-	struct cnnacc_job *job;
+	u32 i;
+	int ret;
 
 	if (cnnacc_refuses(drm, args->core >= ctx->cdev->core_count) ||
 	    cnnacc_refuses(drm, !args->tasks.count) ||
@@ -137,9 +116,16 @@ struct cnnacc_job *cnnacc_job_create(struct cnnacc_ctx *ctx, const struct drm_cn
 		return ERR_PTR(-EINVAL);
 	core = ctx->cdev->cores[array_index_nospec(args->core, ctx->cdev->core_count)];
 
-	job = cnnacc_job_alloc(core, args->tasks.count, tasks);
-	if (IS_ERR(job))
-		return job;
+	job = kzalloc(struct_size(job, tasks, args->tasks.count), GFP_KERNEL_ACCOUNT);
+	if (!job)
+		return ERR_PTR(-ENOMEM);
+	job->task_count = args->tasks.count;
+	for (i = 0; i < job->task_count; i++) {
+		job->tasks[i] = tasks[i];
+		ret = cnnacc_job_check_task(core, &job->tasks[i]);
+		if (ret)
+			return ERR_PTR(ret);
+	}
 	job->ctx = ctx;
 	job->core = core;
 	job->cycle_limit = cnnacc_job_cycles(core, job->tasks, job->task_count);
@@ -147,11 +133,9 @@ struct cnnacc_job *cnnacc_job_create(struct cnnacc_ctx *ctx, const struct drm_cn
 	INIT_LIST_HEAD(&job->followers);
 	INIT_LIST_HEAD(&job->follow);
 	job->fence = kzalloc(sizeof(*job->fence), GFP_KERNEL_ACCOUNT);
-	if (!job->fence) {
-		kfree(job);
+	if (!job->fence)
 		return ERR_PTR(-ENOMEM);
-	}
-	return job;
+	return_ptr(job);
 }
 
 /* Initialises the fence of a job whose core is chosen: in order, under &cnnacc_ctx.submit_lock. */
