@@ -23,14 +23,6 @@
  * frees the context.  No thread ever waits for jobs.
  */
 
-static void cnnacc_ctx_fini_queues(struct cnnacc_ctx *ctx, unsigned int count)
-{
-	unsigned int i;
-
-	for (i = 0; i < count; i++)
-		drm_sched_entity_fini(&ctx->queues[i].entity);
-}
-
 static void cnnacc_ctx_free_work(struct work_struct *work)
 {
 	struct cnnacc_ctx *ctx = container_of(work, struct cnnacc_ctx, free_work);
@@ -322,7 +314,8 @@ static int cnnacc_ctx_init_queues(struct cnnacc_ctx *ctx)
 		ret = drm_sched_entity_init(&ctx->queues[i].entity,
 					    cnnacc_priorities[ctx->priority], &sched, 1, NULL);
 		if (ret) {
-			cnnacc_ctx_fini_queues(ctx, i);
+			while (i--)
+				drm_sched_entity_fini(&ctx->queues[i].entity);
 			return ret;
 		}
 	}

@@ -4,7 +4,6 @@
 #include <linux/slab.h>
 
 #include <drm/drm_drv.h>
-#include <drm/drm_file.h>
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
@@ -249,10 +248,12 @@ static bool cnnacc_device_invalidated(struct cnnacc_device *cdev, u32 seq, int g
 	       atomic_read(&cdev->reset_gen) != gen;
 }
 
-/* cnnacc_device_stop() is running and completes it in bounded time. */
+/* If the device is unplugged, cnnacc_device_stop() is running and completes it in bounded time. */
 static void cnnacc_device_wait_dma_stopped(struct cnnacc_device *cdev)
 {
-	wait_for_completion_timeout(&cdev->dma_stopped, msecs_to_jiffies(CNNACC_FREE_TIMEOUT_MS));
+	if (drm_dev_is_unplugged(&cdev->drm))
+		wait_for_completion_timeout(&cdev->dma_stopped,
+					    msecs_to_jiffies(CNNACC_FREE_TIMEOUT_MS));
 }
 
 /**
@@ -272,8 +273,7 @@ void cnnacc_device_invalidate(struct cnnacc_device *cdev, u32 hw_id, u32 flags)
 
 	if (cnnacc_device_enter(cdev, &idx)) {
 		/* Otherwise it is suspended and has no translations. */
-		if (drm_dev_is_unplugged(&cdev->drm))
-			cnnacc_device_wait_dma_stopped(cdev);
+		cnnacc_device_wait_dma_stopped(cdev);
 		return;
 	}
 	if (!READ_ONCE(cdev->wedged)) {
@@ -290,8 +290,7 @@ void cnnacc_device_invalidate(struct cnnacc_device *cdev, u32 hw_id, u32 flags)
 			hw_id);
 		cnnacc_device_request_reset(cdev);
 		/* The reset work does nothing once the device is unplugged. */
-		if (drm_dev_is_unplugged(&cdev->drm))
-			cnnacc_device_wait_dma_stopped(cdev);
+		cnnacc_device_wait_dma_stopped(cdev);
 	}
 }
 
@@ -541,7 +540,7 @@ void cnnacc_device_stop(struct cnnacc_device *cdev)
 	complete_all(&cdev->dma_stopped);
 	for (i = 0; i < cdev->core_count; i++)
 		cnnacc_core_cancel_jobs(cdev->cores[i], CNNACC_END_GONE);
-	cnnacc_dump_fini(cdev);
+	flush_work(&cdev->dump_work);	/* no more resets run */
 
 	cnnacc_ctx_kill_all(cdev);
 	/* Queued jobs wait for the fences that they depend on, also for those of other devices. */

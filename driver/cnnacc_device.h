@@ -424,7 +424,6 @@ int cnnacc_selftest(struct seq_file *m, struct cnnacc_device *cdev);
 
 /* cnnacc_dump.c */
 int cnnacc_dump_init(struct cnnacc_device *cdev);
-void cnnacc_dump_fini(struct cnnacc_device *cdev);
 void cnnacc_dump_take(struct cnnacc_core *core);
 
 /* cnnacc_debugfs.c */

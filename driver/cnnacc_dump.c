@@ -357,9 +357,3 @@ int cnnacc_dump_init(struct cnnacc_device *cdev)
 		return -ENOMEM;
 	return drmm_add_action_or_reset(&cdev->drm, cnnacc_dump_free, cdev->dump);
 }
-
-/* Publishes a pending coredump of a device on which no more resets run. */
-void cnnacc_dump_fini(struct cnnacc_device *cdev)
-{
-	flush_work(&cdev->dump_work);
-}

@@ -219,7 +219,7 @@ static const char *cnnacc_irq_assign(struct cnnacc_device *cdev, unsigned int in
 	return index < cdev->core_count ? cdev->cores[index]->name : "error";
 }
 
-/* Requests a device's interrupts. */
+/* Requests a device's interrupts; cnnacc_irq_fini() frees them, also after an error. */
 int cnnacc_irq_init(struct cnnacc_device *cdev)
 {
 	struct cnnacc_vector *vector;
@@ -234,19 +234,16 @@ int cnnacc_irq_init(struct cnnacc_device *cdev)
 			 cnnacc_irq_assign(cdev, i), dev_name(cdev->drm.dev));
 		ret = cdev->bus->irq(cdev->drm.dev, i);
 		if (ret < 0)
-			goto err;
+			return ret;
 		vector->irq = ret;
 		ret = request_threaded_irq(vector->irq, cnnacc_irq_hard, cnnacc_irq_thread,
 					   cdev->bus->wires ? IRQF_SHARED : 0, vector->name,
 					   vector);
 		if (ret)
-			goto err;
+			return ret;
 		cdev->vector_count++;
 	}
 	return 0;
-err:
-	cnnacc_irq_fini(cdev);
-	return ret;
 }
 
 /* Frees a device's interrupts: when this returns, no handler is running. */
