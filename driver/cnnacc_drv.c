@@ -5,7 +5,6 @@
 #include <linux/nospec.h>
 #include <linux/pci.h>
 #include <linux/platform_device.h>
-#include <linux/slab.h>
 
 #include <drm/drm_accel.h>
 #include <drm/drm_drv.h>
@@ -13,7 +12,6 @@
 #include <drm/drm_gem.h>
 #include <drm/drm_gem_shmem_helper.h>
 #include <drm/drm_ioctl.h>
-#include <drm/drm_print.h>
 
 #include "cnnacc_ctx.h"
 #include "cnnacc_device.h"

@@ -139,7 +139,6 @@ void cnnacc_job_end_list(struct list_head *jobs, enum cnnacc_end end);
 extern const struct kernel_param_ops cnnacc_param_ops;	/* ms, 10 to a day */
 int cnnacc_sched_init(struct cnnacc_core *core);
 u32 cnnacc_sched_credits(const struct cnnacc_job *job);
-void cnnacc_sched_push(struct cnnacc_ctx *ctx, struct cnnacc_core *core);
 void cnnacc_sched_queue(struct cnnacc_job *job);
 void cnnacc_sched_remove(struct cnnacc_ctx *ctx, struct cnnacc_core *core);
 

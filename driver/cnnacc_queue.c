@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/delay.h>
 
-#include <drm/drm_drv.h>
 #include <drm/drm_print.h>
 
 #include "cnnacc_ctx.h"

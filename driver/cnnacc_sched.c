@@ -73,7 +73,7 @@ u32 cnnacc_sched_credits(const struct cnnacc_job *job)
  * @ctx: context, with &cnnacc_ctx.job_lock held; if it is dead, all of them are given
  * @core: core
  */
-void cnnacc_sched_push(struct cnnacc_ctx *ctx, struct cnnacc_core *core)
+static void cnnacc_sched_push(struct cnnacc_ctx *ctx, struct cnnacc_core *core)
 {
 	struct cnnacc_ctx_queue *queue = &ctx->queues[core->index];
 	struct cnnacc_job *job;

@@ -10,10 +10,7 @@
 
 struct cnnacc_completion;
 struct cnnacc_core;
-struct cnnacc_ctx;
-struct cnnacc_device;
 struct cnnacc_job;
-struct drm_device;
 struct drm_file;
 struct drm_printer;
 
