@@ -249,6 +249,22 @@ void enpu_lookup(int8_t (*value)[ENPU_LANES], const struct enpu_segment *table, 
 /* value = clamp8(value + b) */
 void enpu_add(int8_t (*value)[ENPU_LANES], const int8_t (*b)[ENPU_LANES], uint32_t count);
 
+/* ---- unit.c ---- */
+
+/** struct enpu_unit - a unit of the loop nest: tiles of a row, and some groups of their channels. */
+struct enpu_unit {
+	uint32_t oy, ox;
+	uint32_t rows, columns;		/* computed */
+	uint32_t in_columns;		/* of the sub-image of a window layer */
+	uint32_t pixels;		/* rows * columns */
+	uint32_t group, groups;		/* first group of channels, and their number */
+};
+
+/* The scales of the first stage; they cannot change while the layer is computed. */
+void enpu_set_scales(struct enpu *h);
+/* Compute the layer's stages, and store the results. */
+void enpu_compute(struct enpu *h, const struct enpu_unit *u);
+
 /* ---- layer.c, exec.c, enpu.c ---- */
 
 /** struct enpu_state - head of the flat state; the memories follow it. */
