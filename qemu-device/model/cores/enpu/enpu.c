@@ -56,6 +56,7 @@ static void destroy(void *core)
 	free(h->layer.stage);
 	free(h->range);
 	free(h->steps);
+	free(h->scratch);
 	free(h);
 }
 
@@ -78,6 +79,7 @@ static void *create(const uint32_t *param, const struct cm_core_resources *resou
 	if (!h)
 		return NULL;
 	h->seq.ops = &enpu_seq_ops;
+	h->resources = *resources;
 	h->simd = enpu_simd(resources->simd);
 	h->psum_bits = param[PSUM_BITS];
 	h->prefetch = param[PREFETCH] == CM_ON;
@@ -87,8 +89,9 @@ static void *create(const uint32_t *param, const struct cm_core_resources *resou
 	h->range = calloc(2 * (size_t)h->insns + 2, sizeof(*h->range));
 	/* A step has up to four channels, of which all but one may be missing. */
 	h->steps = h->simd->step ? cm_core_alloc(4 * (size_t)param[WEIGHT]) : NULL;
+	h->scratch = cm_core_alloc(resources->threads * sizeof(*h->scratch));
 	if (!cm_seq_create(&h->seq, sizeof(struct enpu_state)) || !h->layer.stage || !h->range ||
-	    (h->simd->step && !h->steps)) {
+	    !h->scratch || (h->simd->step && !h->steps)) {
 		destroy(h);
 		return NULL;
 	}

@@ -201,10 +201,16 @@ struct enpu_factors {
 	uint32_t groups;		/* of output channels */
 	const uint32_t (*weight)[ENPU_LANES];	/* group after group */
 	uint32_t start[CNNACC_ENPU_WEIGHT_PAD][ENPU_LANES];	/* psums without products */
-	/* Places of inputs, in steps: of each pixel, and from there of each step of weights. */
+};
+
+/** struct enpu_inputs - steps of the sub-images of some tiles, and which of them CONV needs. */
+struct enpu_inputs {
+	uint64_t layer;			/* enpu.layers when the places were found */
+	/* Places, in steps: of each pixel, and from there of each step of weights. */
 	uint32_t pixels, pitch, steps;
 	uint32_t pixel[ENPU_WORDS];
 	uint32_t offset[ENPU_ALL_STEPS];
+	enpu_steps step[16 * ENPU_POINTS];
 };
 
 /** struct enpu_simd - kernels for one vector width; all give bit-identical results. */
@@ -216,7 +222,7 @@ struct enpu_simd {
 	/* The steps of @count points. */
 	void (*split)(enpu_steps *to, const struct enpu_pad *pad, uint32_t count);
 	/* The psums of all groups. */
-	void (*conv)(enpu_psums psum, const enpu_steps *input, const struct enpu_factors *f);
+	void (*conv)(enpu_psums psum, const struct enpu_inputs *in, const struct enpu_factors *f);
 	void (*requantise)(const uint32_t (*psum)[ENPU_LANES], const struct enpu_scale *scale,
 			   uint32_t bits, int8_t (*value)[ENPU_LANES], uint32_t count);
 };
@@ -251,8 +257,17 @@ void enpu_add(int8_t (*value)[ENPU_LANES], const int8_t (*b)[ENPU_LANES], uint32
 
 /* ---- unit.c ---- */
 
+/** struct enpu_scratch - what a thread computes a unit in. */
+struct enpu_scratch {
+	struct enpu_inputs inputs;
+	enpu_psums psum;
+	enpu_values value, b;
+	struct enpu_pad pad;
+};
+
 /** struct enpu_unit - a unit of the loop nest: tiles of a row, and some groups of their channels. */
 struct enpu_unit {
+	struct enpu_scratch *scratch;
 	uint32_t oy, ox;
 	uint32_t rows, columns;		/* computed */
 	uint32_t in_columns;		/* of the sub-image of a window layer */
@@ -262,8 +277,10 @@ struct enpu_unit {
 
 /* The scales of the first stage; they cannot change while the layer is computed. */
 void enpu_set_scales(struct enpu *h);
+/* The weights of the layer, if it has steps, likewise. */
+void enpu_pack(struct enpu *h);
 /* Compute the layer's stages, and store the results. */
-void enpu_compute(struct enpu *h, const struct enpu_unit *u);
+void enpu_compute(const struct enpu *h, const struct enpu_unit *u);
 
 /* ---- layer.c, exec.c, enpu.c ---- */
 
@@ -285,22 +302,21 @@ struct enpu {
 	struct cm_seq seq;		/* must be the first member */
 	struct enpu_state *s;		/* begins with that of seq */
 	const struct enpu_simd *simd;
+	struct cm_core_resources resources;
 	uint32_t psum_bits;
 	bool prefetch;
 	uint32_t insns;			/* ITCM entries */
 	/* Derived from the state, or of use only while a function runs. */
 	struct enpu_layer layer;
 	bool layer_valid;		/* it is the one at s->layer */
+	uint64_t layers;		/* decoded so far */
 	struct enpu_range *range;	/* maps of the layer whose overlaps are checked */
 	uint64_t check_ns;		/* estimated host time of checks, not yet charged */
 	bool packed;			/* factors are those of layer */
 	struct enpu_scale scale[CNNACC_ENPU_WEIGHT_PAD];	/* of the first stage's groups */
 	uint32_t (*steps)[ENPU_LANES];	/* its weights */
 	struct enpu_factors factors;
-	enpu_steps input[16 * ENPU_POINTS];
-	enpu_psums psum;
-	enpu_values value, b;
-	struct enpu_pad pad;
+	struct enpu_scratch *scratch;	/* of each thread */
 };
 
 /* Word of a decoded address, which must be in range. */
@@ -312,6 +328,12 @@ static inline int8_t *enpu_word(const struct enpu *h, uint32_t memory, uint64_t 
 static inline struct enpu *enpu_of(const struct cm_seq *seq)
 {
 	return (struct enpu *)seq;
+}
+
+/* Are the products of the layer computed in steps? */
+static inline bool enpu_has_steps(const struct enpu *h)
+{
+	return h->simd->step && h->layer.stage->op->uses & ENPU_ALL_CHANNELS;
 }
 
 /* layer.c: can the saved position have been reached, in a program that passes the checks? */

@@ -54,12 +54,12 @@ static void load_map(const struct enpu *h, const struct enpu_stage *s, uint32_t 
 }
 
 /* Load 16 channels, @group, of the sub-image of a window layer's tile. */
-static void load_pad(struct enpu *h, const struct enpu_stage *s, const struct enpu_unit *u,
+static void load_pad(const struct enpu *h, const struct enpu_stage *s, const struct enpu_unit *u,
 		     uint32_t group)
 {
 	bool max = s->op->opcode == CNNACC_ENPU_MAX_POOL;
 	int padding = max ? (MUTANT(PAD) ? 0 : INT8_MIN) : (int8_t)s->r.pad;
-	int8_t (*to)[ENPU_LANES] = h->pad.point;
+	int8_t (*to)[ENPU_LANES] = u->scratch->pad.point;
 	struct enpu_range a;
 
 	enpu_range(s, CNNACC_ENPU_RANGE_A, &a);
@@ -114,8 +114,10 @@ void enpu_set_scales(struct enpu *h)
 }
 
 /* Psums to values, each group with its scale. */
-static void requantise(struct enpu *h, const struct enpu_stage *s, const struct enpu_unit *u)
+static void requantise(const struct enpu *h, const struct enpu_stage *s, const struct enpu_unit *u)
 {
+	struct enpu_scratch *t = u->scratch;
+
 	for (uint32_t g = 0; g < u->groups; g++) {
 		struct enpu_scale scale;
 
@@ -123,12 +125,12 @@ static void requantise(struct enpu *h, const struct enpu_stage *s, const struct 
 			scale = h->scale[u->group + g];
 		else
 			scale = scale_of(h, s, u->group + g);
-		h->simd->requantise((const uint32_t (*)[ENPU_LANES])&h->psum[g * u->pixels],
-				    &scale, h->psum_bits, &h->value[g * u->pixels], u->pixels);
+		h->simd->requantise((const uint32_t (*)[ENPU_LANES])&t->psum[g * u->pixels],
+				    &scale, h->psum_bits, &t->value[g * u->pixels], u->pixels);
 	}
 }
 
-static void lookup(struct enpu *h, const struct enpu_stage *s, const struct enpu_unit *u)
+static void lookup(const struct enpu *h, const struct enpu_stage *s, const struct enpu_unit *u)
 {
 	struct enpu_segment table[CNNACC_ENPU_LUT_SEGMENTS];
 	uint32_t words[CNNACC_ENPU_LUT_SEGMENTS];
@@ -139,132 +141,137 @@ static void lookup(struct enpu *h, const struct enpu_stage *s, const struct enpu
 			.a = (int8_t)words[i], .b = (int16_t)(words[i] >> 8),
 			.shift = words[i] >> 24 & 15,
 		};
-	enpu_lookup(h->value, table, u->groups * u->pixels);
+	enpu_lookup(u->scratch->value, table, u->groups * u->pixels);
 }
 
 /* Psums are the values times the weights of their channels. */
-static void multiply_weights(struct enpu *h, const struct enpu_stage *s, const struct enpu_unit *u)
+static void multiply_weights(const struct enpu *h, const struct enpu_stage *s,
+			     const struct enpu_unit *u)
 {
+	struct enpu_scratch *t = u->scratch;
+
 	for (uint32_t n = 0; n < u->groups * u->pixels; n++) {
 		const int8_t *w = weights(h, s, u->group + n / u->pixels);
 
 		for (uint32_t o = 0; o < ENPU_LANES; o++)
-			h->psum[n][o] = (uint32_t)(h->value[n][o] * w[o]);
+			t->psum[n][o] = (uint32_t)(t->value[n][o] * w[o]);
 	}
 }
 
-static void multiply_map(struct enpu *h, const struct enpu_unit *u)
+static void multiply_map(const struct enpu_unit *u)
 {
+	struct enpu_scratch *t = u->scratch;
+
 	for (uint32_t n = 0; n < u->groups * u->pixels; n++)
 		for (uint32_t o = 0; o < ENPU_LANES; o++)
-			h->psum[n][o] = (uint32_t)(h->value[n][o] * h->b[n][o]);
+			t->psum[n][o] = (uint32_t)(t->value[n][o] * t->b[n][o]);
 }
 
 /* A pointwise stage, of the values of the stage before or of map A. */
-static void pointwise(struct enpu *h, const struct enpu_stage *s, const struct enpu_unit *u)
+static void pointwise(const struct enpu *h, const struct enpu_stage *s, const struct enpu_unit *u)
 {
+	struct enpu_scratch *t = u->scratch;
 	uint32_t count = u->groups * u->pixels;
 
 	if (s->op->uses & ENPU_MAP_B)
-		load_map(h, s, CNNACC_ENPU_RANGE_B, u, h->b);
+		load_map(h, s, CNNACC_ENPU_RANGE_B, u, t->b);
 	switch (s->op->opcode) {
 	case CNNACC_ENPU_BN:
 		multiply_weights(h, s, u);
 		requantise(h, s, u);
 		return;
 	case CNNACC_ENPU_RELU:
-		enpu_relu(h->value, count);
+		enpu_relu(t->value, count);
 		return;
 	case CNNACC_ENPU_LUT:
 		lookup(h, s, u);
 		return;
 	case CNNACC_ENPU_ADD:
-		enpu_add(h->value, (const int8_t (*)[ENPU_LANES])h->b, count);
+		enpu_add(t->value, (const int8_t (*)[ENPU_LANES])t->b, count);
 		return;
 	case CNNACC_ENPU_MUL:
-		multiply_map(h, u);
+		multiply_map(u);
 		requantise(h, s, u);
 		return;
 	}
 }
 
 /* Steps of the channels from @c on, of 16 at most. */
-static uint32_t steps_at(const struct enpu_factors *f, uint32_t c, uint32_t step)
+static uint32_t steps_at(const struct enpu_stage *s, uint32_t c, uint32_t step)
 {
-	uint32_t rest = f->channels - c < ENPU_LANES ? f->channels - c : ENPU_LANES;
-
-	return (rest + step - 1) / step;
+	return (least(s->ci - c, ENPU_LANES) + step - 1) / step;
 }
 
 /* @step: channels of a step */
-static void find_inputs(struct enpu_factors *f, const struct enpu_window *w, uint32_t step)
+static void find_inputs(struct enpu_inputs *in, const struct enpu_stage *s,
+			const struct enpu_window *w, uint32_t step)
 {
 	const uint32_t pad = w->points * ENPU_STEPS;
-	uint32_t *offset = f->offset;
+	uint32_t *offset = in->offset;
 
-	f->pixels = w->y * w->x;
-	f->pitch = w->pitch;
-	for (uint32_t n = 0; n < f->pixels; n++)
-		f->pixel[n] = enpu_point(w, n / w->x, n % w->x, 0, 0) * ENPU_STEPS;
-	for (uint32_t c = 0; c < f->channels; c += ENPU_LANES)
-		for (uint32_t i = 0; i < steps_at(f, c, step); i++)
-			for (uint32_t n = 0; n < f->points; n++)
+	in->pixels = w->y * w->x;
+	in->pitch = w->pitch;
+	for (uint32_t n = 0; n < in->pixels; n++)
+		in->pixel[n] = enpu_point(w, n / w->x, n % w->x, 0, 0) * ENPU_STEPS;
+	for (uint32_t c = 0; c < s->ci; c += ENPU_LANES)
+		for (uint32_t i = 0; i < steps_at(s, c, step); i++)
+			for (uint32_t n = 0; n < s->hk * s->wk; n++)
 				*offset++ = c / ENPU_LANES * pad + i + ENPU_STEPS *
 					enpu_point(w, 0, 0, n / w->wk, n % w->wk);
-	f->steps = (uint32_t)(offset - f->offset);
+	in->steps = (uint32_t)(offset - in->offset);
 }
 
-/* The weights of the layer in the order of steps; they cannot change while it is computed. */
-static void pack(struct enpu *h, const struct enpu_stage *s, const struct enpu_window *w)
+void enpu_pack(struct enpu *h)
 {
-	struct enpu_factors *f = &h->factors;
+	const struct enpu_stage *s = h->layer.stage;
 
-	f->channels = s->ci;
-	f->points = s->hk * s->wk;
-	f->groups = s->groups;
-	if (!h->packed || f->pixels != w->y * w->x || f->pitch != w->pitch)
-		find_inputs(f, w, h->simd->step);
-	if (!h->packed)
-		h->simd->pack(f, h->steps, weights(h, s, 0));
-	h->packed = true;
+	h->factors.channels = s->ci;
+	h->factors.points = s->hk * s->wk;
+	h->factors.groups = s->groups;
+	h->simd->pack(&h->factors, h->steps, weights(h, s, 0));
 }
 
 /* All products of CONV, step by step. */
-static void add_steps(struct enpu *h, const struct enpu_stage *s, const struct enpu_unit *u,
+static void add_steps(const struct enpu *h, const struct enpu_stage *s, const struct enpu_unit *u,
 		      const struct enpu_window *w)
 {
-	pack(h, s, w);
+	struct enpu_scratch *t = u->scratch;
+	struct enpu_inputs *in = &t->inputs;
+
+	if (in->layer != h->layers || in->pixels != w->y * w->x || in->pitch != w->pitch)
+		find_inputs(in, s, w, h->simd->step);
+	in->layer = h->layers;
 	for (uint32_t c = 0; c < s->ci; c += ENPU_LANES) {
 		load_pad(h, s, u, c / ENPU_LANES);
-		h->simd->split(h->input + c / ENPU_LANES * w->points, &h->pad, w->points);
+		h->simd->split(in->step + c / ENPU_LANES * w->points, &t->pad, w->points);
 	}
-	h->simd->conv(h->psum, (const enpu_steps *)h->input, &h->factors);
+	h->simd->conv(t->psum, in, &h->factors);
 }
 
-static void add_products(struct enpu *h, const struct enpu_stage *s, const struct enpu_unit *u,
-			 const struct enpu_window *w)
+static void add_products(const struct enpu *h, const struct enpu_stage *s,
+			 const struct enpu_unit *u, const struct enpu_window *w)
 {
 	uint64_t points = (uint64_t)s->hk * s->wk * s->groups;
+	struct enpu_scratch *t = u->scratch;
 
-	if (h->simd->step && s->op->uses & ENPU_ALL_CHANNELS) {
+	if (enpu_has_steps(h)) {
 		add_steps(h, s, u, w);
 		return;
 	}
-	memset(h->psum, 0, u->groups * u->pixels * sizeof(h->psum[0]));
+	memset(t->psum, 0, u->groups * u->pixels * sizeof(t->psum[0]));
 	if (!(s->op->uses & ENPU_ALL_CHANNELS)) {
 		load_pad(h, s, u, u->group);
-		enpu_channelwise(h->psum, &h->pad, w, weights(h, s, u->group), s->groups);
+		enpu_channelwise(t->psum, &t->pad, w, weights(h, s, u->group), s->groups);
 		return;
 	}
 	for (uint32_t c = 0; c < s->ci; c += ENPU_LANES) {
-		uint32_t channels = s->ci - c < ENPU_LANES ? s->ci - c : ENPU_LANES;
-
 		load_pad(h, s, u, c / ENPU_LANES);
-		enpu_conv(h->psum, &h->pad, w, weights(h, s, c * points), channels, s->groups);
+		enpu_conv(t->psum, &t->pad, w, weights(h, s, c * points),
+			  least(s->ci - c, ENPU_LANES), s->groups);
 	}
 }
 
-static void window(struct enpu *h, const struct enpu_stage *s, const struct enpu_unit *u)
+static void window(const struct enpu *h, const struct enpu_stage *s, const struct enpu_unit *u)
 {
 	const struct enpu_window w = {
 		.y = u->rows, .x = u->columns, .hk = s->hk, .wk = s->wk, .sh = s->sh, .sw = s->sw,
@@ -274,26 +281,26 @@ static void window(struct enpu *h, const struct enpu_stage *s, const struct enpu
 
 	if (s->op->opcode == CNNACC_ENPU_MAX_POOL) {
 		load_pad(h, s, u, u->group);
-		enpu_max(h->value, &h->pad, &w);
+		enpu_max(u->scratch->value, &u->scratch->pad, &w);
 		return;
 	}
 	add_products(h, s, u, &w);
 	requantise(h, s, u);
 	if (s->op->opcode == CNNACC_ENPU_CONV_RELU)
-		enpu_relu(h->value, u->groups * u->pixels);
+		enpu_relu(u->scratch->value, u->groups * u->pixels);
 }
 
 /* ---- results ---- */
 
 /* Clear the lanes beyond the last channel in what is stored. */
-static void clear_lanes(struct enpu *h, const struct enpu_stage *s, const struct enpu_unit *u)
+static void clear_lanes(const struct enpu_stage *s, const struct enpu_unit *u)
 {
 	uint32_t last = s->groups - 1, lanes = s->co - last * ENPU_LANES;
 	int8_t (*value)[ENPU_LANES];
 
 	if (lanes == ENPU_LANES || u->group + u->groups < s->groups)
 		return;
-	value = h->value + (last - u->group) * u->pixels;
+	value = u->scratch->value + (last - u->group) * u->pixels;
 	for (uint32_t n = 0; n < u->pixels; n++)
 		memset(value[n] + lanes, 0, ENPU_LANES - lanes);
 }
@@ -326,17 +333,18 @@ static uint32_t columns_stored(const struct enpu_stage *s, const struct enpu_uni
 	return inside;
 }
 
-static void store(struct enpu *h, const struct enpu_stage *s, const struct enpu_unit *u)
+static void store(const struct enpu *h, const struct enpu_stage *s, const struct enpu_unit *u)
 {
 	uint32_t rows = rows_inside(s, u);
 
 	for (uint32_t which = CNNACC_ENPU_RANGE_SKIP; which <= CNNACC_ENPU_RANGE_OUT; which++) {
-		const int8_t (*value)[ENPU_LANES] = (const int8_t (*)[ENPU_LANES])h->value;
+		const int8_t (*value)[ENPU_LANES] =
+			(const int8_t (*)[ENPU_LANES])u->scratch->value;
 		struct enpu_range map;
 
 		if (!enpu_range(s, which, &map))
 			continue;
-		clear_lanes(h, s, u);
+		clear_lanes(s, u);
 		for (uint32_t g = 0; g < u->groups; g++, value += u->pixels)
 			for (uint32_t i = 0; i < rows; i++)
 				store_row(h, s, &map,
@@ -347,14 +355,14 @@ static void store(struct enpu *h, const struct enpu_stage *s, const struct enpu_
 
 /* ---- stages of a unit ---- */
 
-void enpu_compute(struct enpu *h, const struct enpu_unit *u)
+void enpu_compute(const struct enpu *h, const struct enpu_unit *u)
 {
 	const struct enpu_stage *first = h->layer.stage;
 
 	if (first->op->kind == ENPU_WINDOW)
 		window(h, first, u);
 	else
-		load_map(h, first, CNNACC_ENPU_RANGE_A, u, h->value);
+		load_map(h, first, CNNACC_ENPU_RANGE_A, u, u->scratch->value);
 	for (uint32_t i = 0; i < h->layer.count; i++) {
 		const struct enpu_stage *s = &h->layer.stage[i];
 
