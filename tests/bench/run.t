@@ -57,6 +57,11 @@ printf '#!/bin/sh\necho y.speed 1\nexit 3\n' >"$work/backend/core/bench/bad.benc
 tap_ok "a part that fails fails the run"
 test "$(entry x.speed value)" = 3.0 && test "$(entry y.speed value)" = 1.0
 tap_ok "the other parts still count"
+mkdir -p "$work/backend/other/bench"
+echo "other y.speed  higher 0.5  2    speed" >"$work/backend/other/bench/figures.txt"
+! bench good && grep -q 'other/bench/figures.txt: y.speed is a figure of bad already' "$work/err"
+tap_ok "two parts with a figure of one name"
+rm -r "$work/backend/other"
 ! bench nonsense && grep -q 'no part nonsense; there are bad good' "$work/err"
 tap_ok "an unknown part"
 tap_done
