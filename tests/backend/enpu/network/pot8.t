@@ -74,6 +74,11 @@ while read -r name db same device; do
 		--core enpu
 	tap_run "$name: $db dB, $same of 30 the same" as_near "$name" "$db" "$same"
 	tap_run "$name: on enpu in one job" only_ends "$name" "$device"
+	tap_run "$name: clocks and counters of each layer" \
+		"$build/tests/backend/enpu/layer_clocks" "$work/$name.pot8.onnx" "$device"
+	tap_run "$name: clocks without prefetch" \
+		"$build/tests/backend/enpu/layer_clocks" "$work/$name.pot8.onnx" \
+		"$device:prefetch=off"
 	tap_run "$name: every layer as on the CPU" "$cnnrun" "$work/$name.pot8.onnx" --compare \
 		--device "$device" --core enpu
 	tap_run "$name: the CPU's answers to the byte" same_on_cpu "$name" samples.npy \
