@@ -265,7 +265,7 @@ struct enpu_scratch {
 	struct enpu_pad pad;
 };
 
-/** struct enpu_unit - a unit of the loop nest: tiles of a row, and some groups of their channels. */
+/** struct enpu_unit - of the loop nest: tiles of a row, and some groups of their channels. */
 struct enpu_unit {
 	struct enpu_scratch *scratch;
 	uint32_t oy, ox;
