@@ -210,20 +210,18 @@ void kmd_core_info(int fd, uint32_t core, struct drm_cnnacc_core_info *info)
 	*info = all[core];
 }
 
-uint32_t kmd_find_core(int fd, uint32_t type)
+bool kmd_find_core(int fd, uint32_t type, uint32_t *index)
 {
 	struct drm_cnnacc_core_info core;
 	struct drm_cnnacc_dev_info info;
-	uint32_t i;
 
 	kmd_dev_info(fd, &info);
-	for (i = 0; i < info.core_count; i++) {
-		kmd_core_info(fd, i, &core);
+	for (*index = 0; *index < info.core_count; ++*index) {
+		kmd_core_info(fd, *index, &core);
 		if (core.type == type)
-			return i;
+			return true;
 	}
-	errno = ENODEV;
-	bail("no core of type %u", type);
+	return false;
 }
 
 uint32_t kmd_vm(int fd)
@@ -355,10 +353,9 @@ const struct core_programs *kmd_find_programs(int fd, uint32_t *index)
 	bail("no core with programs for tests");
 }
 
-struct kmd_env kmd_env(int fd)
+static struct kmd_env env_on(int fd, uint32_t core, const struct core_programs *programs)
 {
-	uint32_t core, vm = kmd_vm(fd);
-	const struct core_programs *programs = kmd_find_programs(fd, &core);
+	uint32_t vm = kmd_vm(fd);
 	struct kmd_env env = {
 		.fd = fd,
 		.vm = vm,
@@ -375,6 +372,22 @@ struct kmd_env kmd_env(int fd)
 		    KMD_DATA_VA, env.data.size))
 		bail("VM_BIND");
 	return env;
+}
+
+struct kmd_env kmd_env(int fd)
+{
+	uint32_t core;
+	const struct core_programs *programs = kmd_find_programs(fd, &core);
+
+	return env_on(fd, core, programs);
+}
+
+struct kmd_env kmd_env_on(int fd, uint32_t core)
+{
+	struct drm_cnnacc_core_info info;
+
+	kmd_core_info(fd, core, &info);
+	return env_on(fd, core, core_programs(info.name));
 }
 
 void kmd_env_free(struct kmd_env *env)

@@ -73,7 +73,8 @@ void kmd_stay_awake(bool awake);
 bool kmd_power_is(const char *wanted);
 void kmd_dev_info(int fd, struct drm_cnnacc_dev_info *info);
 void kmd_core_info(int fd, uint32_t core, struct drm_cnnacc_core_info *info);
-uint32_t kmd_find_core(int fd, uint32_t type);
+/* The first core of a type; false: the device has none. */
+bool kmd_find_core(int fd, uint32_t type, uint32_t *index);
 /* The first core that there are programs for, and its index. */
 const struct core_programs *kmd_find_programs(int fd, uint32_t *index);
 
@@ -108,7 +109,9 @@ struct kmd_env {
 	struct kmd_bo program, data;
 };
 
+/* On the first core that there are programs for, or on that core. */
 struct kmd_env kmd_env(int fd);
+struct kmd_env kmd_env_on(int fd, uint32_t core);
 void kmd_env_free(struct kmd_env *env);
 
 /* Program counter of what kmd_program_illegal() writes. */

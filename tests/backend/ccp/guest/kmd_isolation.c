@@ -286,13 +286,13 @@ static void test_reused_id(void)
 	int round;
 
 	for (round = 0; round < 10; round++) {
-		struct kmd_env old = kmd_env(mine.fd), new;
+		struct kmd_env old = kmd_env_on(mine.fd, mine.core), new;
 		struct kmd_bo bo = bind_bo(&old, R | W, PAGE);
 
 		good &= !try_path(&old, &paths[2], VA);
 		kmd_env_free(&old);
 		usleep(2000);
-		new = kmd_env(mine.fd);
+		new = kmd_env_on(mine.fd, mine.core);
 		good &= denied(&new, &paths[2], VA) && denied(&new, &paths[8], VA) &&
 			denied(&new, &paths[10], VA);
 		kmd_env_free(&new);
@@ -531,8 +531,15 @@ static void test_stale_write(void)
 
 int main(int argc, char **argv)
 {
-	mine = kmd_env(kmd_open());
-	other = kmd_env(kmd_open());
+	int fd = kmd_open();
+	uint32_t core;
+
+	if (!kmd_find_core(fd, CNNACC_CORE_CCP, &core)) {
+		skip("memories of a core", "no core ccp");
+		return done_testing();
+	}
+	mine = kmd_env_on(fd, core);
+	other = kmd_env_on(kmd_open(), core);
 	if (argc > 1 && !strcmp(argv[1], "rogue")) {
 		test_rogue();
 		return done_testing();

@@ -278,40 +278,18 @@ static void test_lost(struct kmd_env *env)
 	close(event);
 }
 
-static bool has_hwpe(int fd)
-{
-	struct drm_cnnacc_core_info core;
-	struct drm_cnnacc_dev_info info;
-
-	kmd_dev_info(fd, &info);
-	for (uint32_t i = 0; i < info.core_count; i++) {
-		kmd_core_info(fd, i, &core);
-		if (core.type == CNNACC_CORE_HWPE)
-			return true;
-	}
-	return false;
-}
-
-/* Like kmd_env(), for hwpe. */
-static struct kmd_env hwpe_env(int fd)
-{
-	struct kmd_env env = kmd_env(fd);
-
-	env.core = kmd_find_core(fd, CNNACC_CORE_HWPE);
-	return env;
-}
-
 int main(int argc, char **argv)
 {
 	struct kmd_env env;
 	int fd = kmd_open();
+	uint32_t core;
 
-	if (!has_hwpe(fd)) {
+	if (!kmd_find_core(fd, CNNACC_CORE_HWPE, &core)) {
 		skip("events of rounds", "no core hwpe");
 		return done_testing();
 	}
 	kmd_stay_awake(true);
-	env = hwpe_env(fd);
+	env = kmd_env_on(fd, core);
 	if (argc > 1 && !strcmp(argv[1], "lost")) {
 		test_lost(&env);
 	} else {
