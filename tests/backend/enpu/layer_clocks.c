@@ -83,11 +83,11 @@ static uint64_t run_by_formulas(const struct layer *l)
 
 static uint64_t device_counter(uint32_t offset)
 {
-	uint32_t at = t.core.window_offset + offset, low, high;
+	uint32_t at = t.core.window_offset + offset, low = 0, high = 0;
 	struct cnnrt_error err;
 
-	bench_must(!cnnrt_device_reg_read(t.dev, at, &low, &err) &&
-		   !cnnrt_device_reg_read(t.dev, at + 4, &high, &err), "cannot read a counter");
+	bench_must(!cnnrt_device_reg_read(t.dev, at, &low, &err), err.text);
+	bench_must(!cnnrt_device_reg_read(t.dev, at + 4, &high, &err), err.text);
 	return (uint64_t)high << 32 | low;
 }
 
