@@ -428,6 +428,11 @@ uint32_t kmd_program_delay(struct kmd_env *env, uint32_t loops)
 	return env->programs->delay(env->program.map, loops);
 }
 
+uint32_t kmd_program_long(struct kmd_env *env)
+{
+	return kmd_program_delay(env, env->programs->long_loops);
+}
+
 uint32_t kmd_program_illegal(struct kmd_env *env)
 {
 	return env->programs->illegal(env->program.map, KMD_ILLEGAL_PC);

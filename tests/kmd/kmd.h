@@ -35,7 +35,6 @@
 #define KMD_TASKS_MAX	64u
 /* A job that runs for long, and leaves room for others in what a context may queue. */
 #define KMD_LONG_TASKS	48u
-#define KMD_LONG_LOOPS	60000000u	/* below the cycle limit */
 
 /* VAs used by the helpers. */
 #define KMD_PROGRAM_VA	0xf0000000u
@@ -125,6 +124,8 @@ uint32_t kmd_program_store(struct kmd_env *env, uint32_t line, uint32_t lines);
 uint32_t kmd_program_endless(struct kmd_env *env);
 uint32_t kmd_program_delay(struct kmd_env *env, uint32_t loops);
 uint32_t kmd_program_illegal(struct kmd_env *env);
+/* A task of some tenths of a second, on a host without other work. */
+uint32_t kmd_program_long(struct kmd_env *env);
 
 struct drm_cnnacc_task kmd_task(uint32_t length);
 /* One of the program nop, which it writes behind whatever program the page begins with. */

@@ -77,7 +77,7 @@ static void prepare(struct balance *b)
 static void close_gate(struct balance *b)
 {
 	b->closed = kmd_syncobj(b->fd);
-	if (kmd_submit(&b->gate, kmd_program_delay(&b->gate, KMD_LONG_LOOPS), 0, b->closed))
+	if (kmd_submit(&b->gate, kmd_program_long(&b->gate), 0, b->closed))
 		bail("the gate");
 }
 

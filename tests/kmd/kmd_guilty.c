@@ -408,7 +408,7 @@ static pid_t start_owner(uint32_t flags)
 		struct kmd_env env = kmd_env(kmd_open());
 		uint32_t out = kmd_syncobj(env.fd);
 
-		if (kmd_submit_tasks(&env, kmd_program_delay(&env, KMD_LONG_LOOPS), TASKS, flags,
+		if (kmd_submit_tasks(&env, kmd_program_long(&env), TASKS, flags,
 				     out) || !kmd_runs(&env, out))
 			_exit(1);
 		if (write(ready[1], "", 1) == 1)

@@ -301,7 +301,7 @@ static struct held *hold(void)
 	note("%s memory of another driver", held.foreign >= 0 ? "with" : "without");
 	kmd_ioctl(env.fd, DRM_IOCTL_CNNACC_BO_CREATE, &create);
 	held.waiter = (struct waiter){ .fd = env.fd, .syncobj = first };
-	length = kmd_program_delay(&env, KMD_LONG_LOOPS);
+	length = kmd_program_long(&env);
 	kmd_submit_tasks(&env, length, KMD_LONG_TASKS, 0, first);
 	for (i = 0; i < 10; i++)
 		kmd_submit(&env, length, 0, last);

@@ -351,7 +351,7 @@ static void test_running(struct kmd_env *env)
 {
 	uint32_t out = kmd_syncobj(env->fd), steps = 0;
 	uint64_t before = kmd_fdinfo(env->fd, "drm-engine-", core_name), last = before, now, all;
-	uint32_t length = kmd_program_delay(env, KMD_LONG_LOOPS), tasks;
+	uint32_t length = kmd_program_long(env), tasks;
 	bool back = false;
 	int ret = 0;
 
@@ -491,7 +491,7 @@ static void test_busy_core(struct kmd_env *env)
 	snprintf(oldest, sizeof(oldest), "%s oldest ", core_name);
 	snprintf(queue, sizeof(queue), "%s enabled=1", core_name);
 	resets = value_in(debug_text("queues"), core_name, "resets=");
-	kmd_submit_tasks(env, kmd_program_delay(env, KMD_LONG_LOOPS), KMD_LONG_TASKS, 0, out);
+	kmd_submit_tasks(env, kmd_program_long(env), KMD_LONG_TASKS, 0, out);
 	kmd_submit_jobs(env->fd, env->ctx, &job, 1);
 	text = queues_with_age(oldest);
 	ok(value_in(text, queue, "jobs=") >= 1 && value_in(text, queue, "tasks=") >= 1,

@@ -49,7 +49,7 @@ static struct queued queue_jobs(uint32_t flags)
 	for (i = 0; i < 3; i++)
 		q.out[i] = kmd_syncobj(fd);
 	memset(q.waits.data.map, 0x3c, 64);
-	submit_tasks(&q.lost, kmd_program_delay(&q.lost, KMD_LONG_LOOPS),
+	submit_tasks(&q.lost, kmd_program_long(&q.lost),
 		     flags ? AGAIN_TASKS : KMD_LONG_TASKS, flags, q.out[0]);
 	submit_tasks(&q.again, kmd_program_nop(&q.again), 3, 0, q.out[1]);
 	kmd_submit(&q.waits, kmd_program_copy(&q.waits, KMD_DATA_VA, KMD_DATA_VA + 4096, 1), 0,
@@ -140,7 +140,7 @@ static void test_flr_in_use(void)
 /* While a job runs.  Retries with a job twice as long if the job has ended meanwhile. */
 static void test_awake(struct kmd_env *env)
 {
-	uint32_t out = kmd_syncobj(env->fd), length = kmd_program_delay(env, KMD_LONG_LOOPS), tasks;
+	uint32_t out = kmd_syncobj(env->fd), length = kmd_program_long(env), tasks;
 	bool active = false, runs = false;
 	int ret = 0;
 

@@ -45,7 +45,7 @@ static void test_lost_interrupt(struct kmd_env *env)
 
 static int submit_long(struct kmd_env *env, uint32_t tasks, uint32_t flags, uint32_t out)
 {
-	return kmd_submit_tasks(env, kmd_program_delay(env, KMD_LONG_LOOPS), tasks, flags, out);
+	return kmd_submit_tasks(env, kmd_program_long(env), tasks, flags, out);
 }
 
 /* A job that runs longer than the watchdog's period. */

@@ -79,7 +79,7 @@ static int submit_hog(struct kmd_env *hog, uint32_t out)
 	struct drm_cnnacc_sync sync = { .flags = DRM_CNNACC_SYNC_SIGNAL, .handle = out };
 	struct drm_cnnacc_task tasks[KMD_TASKS_MAX];
 	struct drm_cnnacc_job jobs[HOG_JOBS];
-	uint32_t length = kmd_program_delay(hog, KMD_LONG_LOOPS);
+	uint32_t length = kmd_program_long(hog);
 
 	for (size_t i = 0; i < ARRAY_LEN(tasks); i++)
 		tasks[i] = kmd_task(length);

@@ -19,7 +19,7 @@
 static void test_poll(int fd)
 {
 	struct kmd_env env = kmd_env(fd);
-	uint32_t out = kmd_syncobj(fd), length = kmd_program_delay(&env, KMD_LONG_LOOPS), tasks;
+	uint32_t out = kmd_syncobj(fd), length = kmd_program_long(&env), tasks;
 	bool runs = false, unready = false, wakes = false;
 	struct pollfd p = { .events = POLLIN };
 	int ret = 0, wait = 0;

@@ -45,6 +45,8 @@ struct core_programs {
 	struct core_times copy_times;	/* of the program copy with CORE_TIMED_LINES */
 	struct cnnacc_stats nop_stats;	/* of the program nop alone */
 	bool compute_events;		/* the program compute raises events */
+	/* Loops of the program delay: some tenths of a second of the host, below the cycle limit. */
+	uint32_t long_loops;
 	const char *config_text;	/* what a status of the program config_error says */
 	const struct core_text *texts;
 	size_t text_count;

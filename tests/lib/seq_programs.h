@@ -53,6 +53,9 @@ static inline uint32_t seq_put_store(uint32_t *words, uint32_t memory, uint32_t 
 	return seq_put(words, a.c, a.n);
 }
 
+/* A command takes the host as long as several instructions of other controllers. */
+#define SEQ_LONG_LOOPS	15000000u
+
 /* The body fills nothing, which takes a cycle. */
 static inline uint32_t seq_put_delay(uint32_t *words, uint32_t memory, uint32_t loops)
 {

@@ -189,6 +189,7 @@ const struct core_programs ccp_programs = {
 	.dma_code = CNNACC_CCP_E_DMA, .dma_pc = 3,
 	.illegal_code = CNNACC_CCP_E_ILLEGAL, .illegal_name = "E_ILLEGAL",
 	.endless_pc = 1,
+	.long_loops = 60000000,
 	.copy_instructions = 9,
 	.copy_times = { FETCHED, LOADED, STORED, STORED },
 	.nop_stats = {

@@ -264,6 +264,7 @@ const struct core_programs gcu_programs = {
 	.dma_code = CNNACC_GCU_E_DMA, .dma_pc = 0,
 	.illegal_code = CNNACC_GCU_E_RANGE, .illegal_name = "E_RANGE",
 	.endless_pc = 0,
+	.long_loops = 60000000,
 	.copy_instructions = 2,
 	.copy_times = { FETCHED, FETCHED + MOVE, STORED, STORED },
 	.nop_stats = {

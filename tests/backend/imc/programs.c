@@ -206,6 +206,7 @@ const struct core_programs imc_programs = {
 	.dma_code = CNNACC_SEQ_E_DMA, .dma_pc = 0,
 	.illegal_code = CNNACC_SEQ_E_COMMAND, .illegal_name = "E_COMMAND",
 	.endless_pc = 1,
+	.long_loops = SEQ_LONG_LOOPS,
 	.copy_instructions = 3,
 	.copy_times = { FETCHED, LOADED, STORED, STORED + 1 },
 	.nop_stats = {
