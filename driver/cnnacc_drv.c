@@ -100,7 +100,7 @@ static int cnnacc_query_registers(struct cnnacc_device *cdev, u32 type,
 	if (cnnacc_device_enter(cdev, &idx))
 		return -ENODEV;
 	if (type == DRM_CNNACC_DEV_QUERY_CLOCKS) {
-		/* The hardware has no range of clocks yet. */
+		/* The clock has one rate. */
 		result->clocks = (struct drm_cnnacc_clocks) {
 			.current_hz = cnnacc_read(cdev, CNNACC_REG_CLOCK_HZ),
 			.min_hz = cdev->clock_hz,
