@@ -4,8 +4,8 @@
  *
  * QEMU's own 'virt' would have to list the device before -device could add it.
  * This board is derived from it instead, which needs no change to QEMU: its
- * init is that of 'virt', and then puts the device on the platform bus and
- * describes it in the device tree.  Properties are set by -global.
+ * init is that of 'virt', and then puts the devices on the platform bus and
+ * describes them in the device tree.  Their properties are set by -global.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
@@ -20,8 +20,7 @@
 
 #define TYPE_CNNACC_VIRT MACHINE_TYPE_NAME("virt-cnnacc")
 
-/* Clock of the node; what the device reports in CLOCK_HZ is its own */
-#define CNNACC_VIRT_CLOCK_HZ 100000000
+#define CNNACC_VIRT_DEVICES_MAX 8
 
 /* Emulators for other processors, which share this object, lack these */
 #pragma weak platform_bus_link_device
@@ -29,6 +28,9 @@
 #pragma weak platform_bus_get_irqn
 
 static void (*cnnacc_virt_parent_init)(MachineState *ms);
+
+/* The board's property "devices"; an emulator has one board */
+static uint8_t cnnacc_virt_devices = 1;
 
 /* Interrupt controllers of the boards, and the first input of the platform bus */
 static const struct {
@@ -133,15 +135,19 @@ static void cnnacc_virt_add_reset(void *fdt, const char *device, hwaddr base)
 }
 
 /* A clock that a bit of a register switches: GPIO and gate are drivers of Linux */
-static void cnnacc_virt_add_clock(void *fdt, const char *device, hwaddr base)
+static void cnnacc_virt_add_clock(void *fdt, const char *device, hwaddr base,
+                                  uint32_t hz)
 {
     g_autofree char *gpio = g_strdup_printf("/gpio@%" PRIx64, base);
-    const char *source = "/cnnacc-oscillator", *gate = "/cnnacc-clock-gate";
+    g_autofree char *source = g_strdup_printf("/cnnacc-oscillator-%" PRIx64,
+                                              base);
+    g_autofree char *gate = g_strdup_printf("/cnnacc-clock-gate-%" PRIx64,
+                                            base);
     uint32_t from, bits, clock;
 
     from = cnnacc_virt_add_node(fdt, source, "fixed-clock", 0, 0);
     qemu_fdt_setprop_cell(fdt, source, "#clock-cells", 0);
-    qemu_fdt_setprop_cell(fdt, source, "clock-frequency", CNNACC_VIRT_CLOCK_HZ);
+    qemu_fdt_setprop_cell(fdt, source, "clock-frequency", hz);
     bits = cnnacc_virt_add_node(fdt, gpio, "wd,mbl-gpio", base, 4);
     qemu_fdt_setprop_string(fdt, gpio, "reg-names", "dat");
     qemu_fdt_setprop(fdt, gpio, "gpio-controller", NULL, 0);
@@ -154,9 +160,10 @@ static void cnnacc_virt_add_clock(void *fdt, const char *device, hwaddr base)
     qemu_fdt_setprop_string(fdt, device, "clock-names", "core");
 }
 
-static CnnaccSysbusState *cnnacc_virt_device(MachineState *ms)
+static CnnaccSysbusState *cnnacc_virt_device(MachineState *ms, unsigned int i)
 {
-    Object *obj = object_resolve_path_component(OBJECT(ms), "cnnacc");
+    g_autofree char *name = g_strdup_printf("cnnacc[%u]", i);
+    Object *obj = object_resolve_path_component(OBJECT(ms), name);
 
     return obj ? CNNACC_SYSBUS(obj) : NULL;
 }
@@ -167,45 +174,64 @@ static PlatformBusDevice *cnnacc_virt_bus(void)
                                                    TYPE_PLATFORM_BUS_DEVICE));
 }
 
-void cnnacc_virt_add_nodes(MachineState *ms)
+static void cnnacc_virt_add_device_nodes(void *fdt, CnnaccSysbusState *s)
 {
-    CnnaccSysbusState *s = cnnacc_virt_device(ms);
     PlatformBusDevice *bus = cnnacc_virt_bus();
-    g_autofree char *node = NULL;
-    hwaddr base, gates;
+    hwaddr base = bus->mmio.addr +
+                  platform_bus_get_mmio_addr(bus, SYS_BUS_DEVICE(s), 0);
+    hwaddr gates = bus->mmio.addr +
+                   platform_bus_get_mmio_addr(bus, SYS_BUS_DEVICE(s), 1);
+    g_autofree char *node = g_strdup_printf("/npu@%" PRIx64, base);
 
-    if (!s || fdt_node_offset_by_compatible(ms->fdt, -1,
-                                            CNNACC_DT_COMPATIBLE) >= 0) {
-        return;
-    }
-    base = bus->mmio.addr +
-           platform_bus_get_mmio_addr(bus, SYS_BUS_DEVICE(s), 0);
-    gates = bus->mmio.addr +
-            platform_bus_get_mmio_addr(bus, SYS_BUS_DEVICE(s), 1);
-    node = g_strdup_printf("/npu@%" PRIx64, base);
-    cnnacc_virt_add_node(ms->fdt, node, CNNACC_DT_COMPATIBLE, base,
+    cnnacc_virt_add_node(fdt, node, CNNACC_DT_COMPATIBLE, base,
                          memory_region_size(&s->cnnacc.mmio));
-    cnnacc_virt_add_irqs(s, bus, ms->fdt, node);
+    cnnacc_virt_add_irqs(s, bus, fdt, node);
     if (s->coherent) {
-        qemu_fdt_setprop(ms->fdt, node, "dma-coherent", NULL, 0);
+        qemu_fdt_setprop(fdt, node, "dma-coherent", NULL, 0);
     }
     if (cnnacc_sysbus_has_reset(s)) {
-        cnnacc_virt_add_reset(ms->fdt, node, gates + CNNACC_GATE_RESET);
+        cnnacc_virt_add_reset(fdt, node, gates + CNNACC_GATE_RESET);
     }
     if (cnnacc_sysbus_has_clock(s)) {
-        cnnacc_virt_add_clock(ms->fdt, node, gates + CNNACC_GATE_CLOCK);
+        cnnacc_virt_add_clock(fdt, node, gates + CNNACC_GATE_CLOCK,
+                              cm_device_read(s->cnnacc.model,
+                                             CNNACC_REG_CLOCK_HZ));
     }
+}
+
+void cnnacc_virt_add_nodes(MachineState *ms)
+{
+    CnnaccSysbusState *s;
+
+    if (fdt_node_offset_by_compatible(ms->fdt, -1, CNNACC_DT_COMPATIBLE) >= 0) {
+        return;
+    }
+    for (unsigned int i = 0; (s = cnnacc_virt_device(ms, i)); i++) {
+        cnnacc_virt_add_device_nodes(ms->fdt, s);
+    }
+}
+
+static void cnnacc_virt_add_device(MachineState *ms)
+{
+    DeviceState *dev = qdev_new(TYPE_CNNACC_SYSBUS);
+
+    object_property_add_child(OBJECT(ms), "cnnacc[*]", OBJECT(dev));
+    sysbus_realize_and_unref(SYS_BUS_DEVICE(dev), &error_fatal);
+    platform_bus_link_device(cnnacc_virt_bus(), SYS_BUS_DEVICE(dev));
 }
 
 static void cnnacc_virt_init(MachineState *ms)
 {
-    DeviceState *dev;
-
+    if (cnnacc_virt_devices < 1 ||
+        cnnacc_virt_devices > CNNACC_VIRT_DEVICES_MAX) {
+        error_report("virt-cnnacc: devices=%u: must be 1 to %u",
+                     cnnacc_virt_devices, CNNACC_VIRT_DEVICES_MAX);
+        exit(1);
+    }
     cnnacc_virt_parent_init(ms);
-    dev = qdev_new(TYPE_CNNACC_SYSBUS);
-    object_property_add_child(OBJECT(ms), "cnnacc", OBJECT(dev));
-    sysbus_realize_and_unref(SYS_BUS_DEVICE(dev), &error_fatal);
-    platform_bus_link_device(cnnacc_virt_bus(), SYS_BUS_DEVICE(dev));
+    for (unsigned int i = 0; i < cnnacc_virt_devices; i++) {
+        cnnacc_virt_add_device(ms);
+    }
     if (CNNACC_TREE_IS_COMPLETE && ms->fdt && !ms->dtb) {
         cnnacc_virt_add_nodes(ms);
     }
@@ -217,9 +243,13 @@ static void cnnacc_virt_class_init(ObjectClass *klass, CnnaccClassData data)
 
     cnnacc_virt_parent_init = mc->init;
     mc->init = cnnacc_virt_init;
-    mc->desc = "virt with a CNN accelerator";
+    mc->desc = "virt with CNN accelerators";
     mc->alias = NULL;
     mc->is_default = false;
+    object_class_property_add_uint8_ptr(klass, "devices", &cnnacc_virt_devices,
+                                        OBJ_PROP_FLAG_READWRITE);
+    object_class_property_set_description(klass, "devices",
+        "Number of accelerators, 1 to 8 (default 1)");
 }
 
 static TypeInfo cnnacc_virt_type = {
