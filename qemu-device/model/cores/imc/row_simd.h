@@ -11,6 +11,7 @@ typedef float SIMD(reals) __attribute__((vector_size(LANES * 4)));
 #define INTS	SIMD(ints)
 #define WORDS	SIMD(words)
 #define REALS	SIMD(reals)
+#define VECTORS	2	/* of output channels, for which an element is loaded once */
 #define INLINE	SIMD_TARGET static inline __attribute__((always_inline))
 #define UNROLL	_Pragma("GCC unroll 4")
 /* Vectors may lie anywhere in memory. */
@@ -27,57 +28,58 @@ INLINE void SIMD(add_saturated)(WORDS *sum, const WORDS *p)
 	*sum = MUTANT(WRAP) ? wrapped : (wrapped & ~over) | (limit & over);
 }
 
-/* The ALU with weight s + 1, for IMC_STEP columns. */
-INLINE void SIMD(integer_alu)(const struct imc_tile *t, uint32_t column, uint32_t s,
-			      const uint32_t *w, WORDS p[IMC_STEP])
+/* The row results of IMC_STEP columns and @vectors times LANES output channels, from @lane on. */
+INLINE void SIMD(add_columns)(const struct imc_tile *t, uint32_t column, uint32_t lane,
+			      const uint32_t vectors)
 {
-	const uint32_t *x = t->elements + (size_t)(column + s) * t->words;
-	WORDS weights;
+	const size_t words = t->words, taps = t->n * words;
+	const uint32_t *x = t->elements + column * words, *w = t->weights + lane;
+	uint32_t *cells = t->cells + (size_t)column * t->lanes + lane;
+	WORDS sum[IMC_STEP][VECTORS], weights[VECTORS], cell;
 
 	UNROLL
 	for (uint32_t c = 0; c < IMC_STEP; c++)
-		p[c] = (WORDS){ 0 };
-	w += (size_t)s * t->words * t->lanes;
-	for (uint32_t i = 0; i < t->words; i++, w += t->lanes) {
-		LOAD(weights, w);
 		UNROLL
-		for (uint32_t c = 0; c < IMC_STEP; c++)
-			p[c] += (WORDS)MADD((WORDS){ 0 } + x[c * t->words + i], weights);
+		for (uint32_t v = 0; v < vectors; v++)
+			sum[c][v] = (WORDS){ 0 };
+	/* The elements of a row are one after the other, and so are the weights of its taps. */
+	for (size_t i = 0; i < taps; i++, w += t->lanes) {
+		UNROLL
+		for (uint32_t v = 0; v < vectors; v++)
+			LOAD(weights[v], w + v * LANES);
+		UNROLL
+		for (uint32_t c = 0; c < IMC_STEP; c++) {
+			WORDS element = (WORDS){ 0 } + x[c * words + i];
+
+			UNROLL
+			for (uint32_t v = 0; v < vectors; v++)
+				sum[c][v] += (WORDS)MADD(element, weights[v]);
+		}
 	}
+	UNROLL
+	for (uint32_t c = 0; c < IMC_STEP; c++, cells += t->lanes)
+		UNROLL
+		for (uint32_t v = 0; v < vectors; v++) {
+			LOAD(cell, cells + v * LANES);
+			if (t->add)
+				SIMD(add_saturated)(&cell, &sum[c][v]);
+			else
+				cell = sum[c][v];
+			STORE(cells + v * LANES, cell);
+		}
 }
 
-/* The row results of IMC_STEP columns. */
-INLINE void SIMD(integer_rows)(const struct imc_tile *t, uint32_t column, const uint32_t *w,
-			       WORDS sum[IMC_STEP])
-{
-	WORDS p[IMC_STEP];
-
-	SIMD(integer_alu)(t, column, 0, w, sum);
-	for (uint32_t s = 1; s < t->n; s++) {
-		SIMD(integer_alu)(t, column, s, w, p);
-		UNROLL
-		for (uint32_t c = 0; c < IMC_STEP; c++)
-			SIMD(add_saturated)(&sum[c], &p[c]);
-	}
-}
-
+/* Adder 1 cannot saturate: a row result has at most 11 * 64 products. */
 SIMD_TARGET static void SIMD(integers)(const struct imc_tile *t)
 {
-	for (uint32_t lane = 0; lane < t->lanes; lane += LANES)
-		for (uint32_t column = 0; column < t->columns; column += IMC_STEP) {
-			uint32_t *cells = t->cells + (size_t)column * t->lanes + lane;
-			WORDS sum[IMC_STEP], cell;
+	for (uint32_t column = 0; column < t->columns; column += IMC_STEP) {
+		uint32_t lane = 0;
 
-			SIMD(integer_rows)(t, column, t->weights + lane, sum);
-			for (uint32_t c = 0; c < IMC_STEP; c++, cells += t->lanes) {
-				LOAD(cell, cells);
-				if (t->add)
-					SIMD(add_saturated)(&cell, &sum[c]);
-				else
-					cell = sum[c];
-				STORE(cells, cell);
-			}
-		}
+		for (; lane + VECTORS * LANES <= t->lanes; lane += VECTORS * LANES)
+			SIMD(add_columns)(t, column, lane, VECTORS);
+		for (; lane < t->lanes; lane += LANES)
+			SIMD(add_columns)(t, column, lane, 1);
+	}
 }
 
 INLINE REALS SIMD(real_product)(uint32_t x, const REALS *weights)
@@ -145,6 +147,7 @@ SIMD_TARGET static void SIMD(floats)(const struct imc_tile *t)
 #undef INTS
 #undef WORDS
 #undef REALS
+#undef VECTORS
 #undef INLINE
 #undef UNROLL
 #undef LOAD

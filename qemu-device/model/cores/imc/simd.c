@@ -45,15 +45,15 @@ typedef int32_t halves __attribute__((vector_size(16)));
 const struct imc_simd *imc_simd(uint32_t simd)
 {
 	static const struct imc_simd any = {
-		.integer_ps = 35, .float_ps = 60, .integers = integers_any, .floats = floats_any,
+		.integer_ps = 25, .float_ps = 60, .integers = integers_any, .floats = floats_any,
 	};
 #if defined(__x86_64__) && !defined(CM_PORTABLE)
 	static const struct imc_simd avx2 = {
-		.integer_ps = 18, .float_ps = 27, .integers = integers_avx2,
+		.integer_ps = 12, .float_ps = 27, .integers = integers_avx2,
 		.floats = floats_avx2,
 	};
 	static const struct imc_simd avx512 = {
-		.integer_ps = 9, .float_ps = 14, .integers = integers_avx512,
+		.integer_ps = 6, .float_ps = 14, .integers = integers_avx512,
 		.floats = floats_avx512,
 	};
 
