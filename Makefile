@@ -57,6 +57,10 @@ export PATH := /usr/sbin:/usr/bin:/sbin:/bin:$(PATH)
 export CNNACC_BUILD := $(abspath $(BUILD))
 export PREFIX DESTDIR
 
+# With -j, two of these would build in one directory, and apt run twice.  What they call uses all
+# processors.
+.NOTPARALLEL:
+
 all: user module device
 
 packages:
