@@ -126,12 +126,22 @@ void seqc_drain(struct seqc *s, const struct seqc_drain *d)
 		 d->count << CNNACC_SEQ_PARAM_SHIFT, arg, 5, ADDRESS(0));
 }
 
+void seqc_fill_rows(struct seqc *s, const struct seqc_copy *c, uint32_t value)
+{
+	const uint32_t arg[6] = {
+		value, (uint32_t)c->local, (uint32_t)c->rows, (uint32_t)c->row_bytes, 0,
+		(uint32_t)c->local_pitch,
+	};
+
+	add(s, CNNACC_SEQ_FILL, c->memory, arg, 6);
+	seqc_charge(s, 1 + (uint64_t)(c->rows * cnn_div_up(c->row_bytes, CNNACC_LINE_SIZE)));
+}
+
 void seqc_fill(struct seqc *s, uint32_t memory, uint32_t value, int64_t bytes)
 {
-	const uint32_t arg[6] = { value, 0, 1, (uint32_t)bytes, 0, 0 };
+	const struct seqc_copy c = { .memory = memory, .rows = 1, .row_bytes = bytes };
 
-	add(s, CNNACC_SEQ_FILL, memory, arg, 6);
-	seqc_charge(s, 1 + (uint64_t)cnn_div_up(bytes, CNNACC_LINE_SIZE));
+	seqc_fill_rows(s, &c, value);
 }
 
 uint64_t seqc_lines(uint64_t va, uint64_t rows, uint64_t bytes, uint64_t pitch)

@@ -65,6 +65,8 @@ void seqc_copy_loop(struct seqc *s, const struct seqc_copy *c, int64_t count, in
 		    int64_t local_advance);
 /* Fills the first bytes of a local memory and adds the cost. */
 void seqc_fill(struct seqc *s, uint32_t memory, uint32_t value, int64_t bytes);
+/* The same of rows: what a copy says of the local memory. */
+void seqc_fill_rows(struct seqc *s, const struct seqc_copy *c, uint32_t value);
 
 /* A change of layout of a value in memory. */
 struct seqc_change {

@@ -55,6 +55,11 @@ static int8_t weight_at(const struct enpuc_layer *l, const struct enpuc_stage *s
 		return s->weights[c * l->co + k];
 	if (c / in != k / out)
 		return 0;
+	if (l->gather.kernel_rows > 1) {
+		int64_t rows = l->gather.kernel_rows, row = c / (in / rows);
+
+		return s->weights[((k * in + c % (in / rows) * rows) + row) * l->wk + tap];
+	}
 	return s->weights[(k * in + c % in) * l->hk * l->wk + tap];
 }
 

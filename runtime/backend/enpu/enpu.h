@@ -54,14 +54,29 @@ struct enpuc_stage {
 	struct cnn_layout b_layout;
 };
 
+enum { ENPUC_ROWS, ENPUC_COLUMNS, ENPUC_AXES };
+
+/*
+ * How copies put a window layer together that the core cannot compute of the maps as they lie.  A
+ * dilated kernel is dense over one pixel of so many (a phase); rows of a kernel are channels.
+ */
+struct enpuc_gather {
+	bool used;
+	int64_t out[ENPUC_AXES], in[ENPUC_AXES];	/* pixels from one of a phase to the next */
+	int64_t kernel_rows;		/* that are channels, or 1; in[ENPUC_ROWS] is their stride */
+	int64_t dilation;		/* of these */
+};
+
 /* A layer: the nodes of a unit.  Filled by match. */
 struct enpuc_layer {
 	int stages;			/* 0: none, or another node leads its unit */
 	struct enpuc_stage stage[ENPUC_STAGES];
 	int in;				/* value */
 	struct cnn_layout in_layout, out_layout;
-	int64_t n, hi, wi, ci, ho, wo, co;
-	int64_t hk, wk, sh, sw, dh, dw, ph, pw;	/* dh, dw: points between, as in the fields */
+	int64_t n, hi, wi, ci, ho, wo, co;	/* ci: with kernel rows that are channels */
+	int64_t hk, wk, sh, sw, dh, dw;		/* as in the instruction's fields */
+	int64_t ph, pw;				/* of the whole map */
+	struct enpuc_gather gather;
 	int64_t groups;
 	int8_t pad;
 	/*
@@ -117,7 +132,7 @@ struct enpuc_place {
 	int64_t word;
 };
 
-/* Part of the output, and the input that it needs. */
+/* Part of the output, and the input that it needs: the first pixel in the map, and how many. */
 struct enpuc_slab {
 	int64_t n, y, x, h, w;		/* of the output */
 	int64_t in_y, in_x, in_h, in_w;	/* of the input, without padding */
@@ -131,11 +146,16 @@ struct enpuc_binding {
 	bool has_skip[ENPUC_STAGES];	/* a stage's result is in the skip DTCM */
 };
 
-/* The part of the output that a slab of this size at y, x has. */
-struct enpuc_slab enpuc_slab_at(const struct enpuc_layer *l, int64_t n, int64_t y, int64_t x,
-				int64_t h, int64_t w);
+/* How many slabs a layer has, and one of them. */
+int64_t enpuc_count_slabs(const struct enpuc_layer *l, const struct enpuc_plan *p);
+struct enpuc_slab enpuc_slab_of(const struct enpuc_layer *l, const struct enpuc_plan *p, int64_t i);
+/* The most that a slab of h x w pixels of the output may need. */
+struct enpuc_slab enpuc_largest_slab(const struct enpuc_layer *l, int64_t h, int64_t w);
 /* All of both maps. */
 struct enpuc_slab enpuc_whole(const struct enpuc_layer *l);
+/* Commands of a slab at most; clocks of copies that @used gathers, besides one for each word. */
+int64_t enpuc_slab_commands(const struct enpuc_layer *l);
+uint64_t enpuc_gather_cycles(const struct enpuc_layer *l, const struct enpuc_slab *s);
 
 /* Channels of the second map of stage i. */
 static inline int64_t enpuc_second_channels(const struct enpuc_layer *l, int i)

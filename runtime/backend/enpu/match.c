@@ -8,6 +8,7 @@
 #include "passes/rewrite.h"
 
 #define PAD_MAX		15	/* strides, padding and points between taps are fields of 4 bits */
+#define PHASES_MAX	64	/* of an axis */
 #define STEP_MAX	255	/* words of a pixel */
 #define MAPS_MAX	(CNN_ARENA_MAX / 4)	/* bytes of one value in the arena */
 
@@ -96,6 +97,7 @@ static void set_maps(const struct cnn_tensor *x, const struct cnn_tensor *y, str
 	l->wo = out[CNN_DIM_COLUMNS];
 	l->hk = l->wk = l->sh = l->sw = 1;
 	l->groups = 1;
+	l->gather = (struct enpuc_gather){ .out = { 1, 1 }, .in = { 1, 1 }, .kernel_rows = 1 };
 }
 
 /* ---- windows ---- */
@@ -115,8 +117,8 @@ static bool set_window(const struct cnn_graph *g, const struct cnn_node *n,
 	/* Of a single row or column it does not matter. */
 	l->sh = l->ho > 1 ? win.stride[0] : 1;
 	l->sw = l->wo > 1 ? win.stride[1] : 1;
-	l->dh = win.dilation[0] - 1;
-	l->dw = win.dilation[1] - 1;
+	l->dh = l->hk > 1 ? win.dilation[0] - 1 : 0;
+	l->dw = l->wk > 1 ? win.dilation[1] - 1 : 0;
 	l->ph = win.pad_begin[0];
 	l->pw = win.pad_begin[1];
 	l->groups = win.group;
@@ -131,22 +133,104 @@ static bool check_field(const struct cnn_node *n, const char *what, int64_t v, i
 			  (long long)limit);
 }
 
+/* Padding that the instruction has. */
+static int64_t padding(const struct enpuc_layer *l, int axis)
+{
+	if (axis == ENPUC_ROWS && l->gather.kernel_rows > 1)
+		return 0;
+	return cnn_div_up(axis == ENPUC_ROWS ? l->ph : l->pw, l->gather.in[axis]);
+}
+
 static bool check_window(const struct cnn_node *n, const struct enpuc_layer *l, char *reason)
 {
 	int64_t rows = (l->dh + 1) * (l->hk - 1) + 1, columns = (l->dw + 1) * (l->wk - 1) + 1;
+	bool all = l->stage[0].opcode == CNNACC_ENPU_CONV && l->groups == 1;
 
-	if (!check_field(n, "row stride", l->sh, PAD_MAX, reason) ||
-	    !check_field(n, "column stride", l->sw, PAD_MAX, reason) ||
-	    !check_field(n, "row padding", l->ph, PAD_MAX, reason) ||
-	    !check_field(n, "column padding", l->pw, PAD_MAX, reason) ||
-	    !check_field(n, "row dilation", l->dh + 1, PAD_MAX + 1, reason) ||
-	    !check_field(n, "column dilation", l->dw + 1, PAD_MAX + 1, reason))
-		return false;
 	if (rows * columns > CNNACC_ENPU_IFMAP_PAD)
 		return cnn_reject(reason, "%s: kernel of %lld x %lld points with its dilation, limit "
-				  "of enpu %d in all", n->op_type, (long long)rows,
-				  (long long)columns, CNNACC_ENPU_IFMAP_PAD);
-	return true;
+				  "of enpu %d in all; %s", n->op_type, (long long)rows,
+				  (long long)columns, CNNACC_ENPU_IFMAP_PAD,
+				  all ? "its rows are too many channels, or too long" :
+					"only a convolution without groups has more");
+	return check_field(n, "row stride", l->sh, PAD_MAX, reason) &&
+	       check_field(n, "column stride", l->sw, PAD_MAX, reason) &&
+	       check_field(n, "row padding", padding(l, ENPUC_ROWS), PAD_MAX, reason) &&
+	       check_field(n, "column padding", padding(l, ENPUC_COLUMNS), PAD_MAX, reason) &&
+	       check_field(n, "row dilation", l->dh + 1, PAD_MAX + 1, reason) &&
+	       check_field(n, "column dilation", l->dw + 1, PAD_MAX + 1, reason);
+}
+
+/* ---- windows beyond the ifmap pad ---- */
+
+static int64_t gcd(int64_t a, int64_t b)
+{
+	while (b) {
+		int64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+/* Each phase of the input must have a pixel. */
+static bool has_phases(const struct enpuc_layer *l, int axis)
+{
+	int64_t step = (axis == ENPUC_ROWS ? l->dh : l->dw) + 1;
+
+	return step <= PHASES_MAX && step <= (axis == ENPUC_ROWS ? l->hi : l->wi);
+}
+
+/* Makes a kernel dense along an axis. */
+static void cut_phases(struct enpuc_layer *l, int axis)
+{
+	int64_t *stride = axis == ENPUC_ROWS ? &l->sh : &l->sw;
+	int64_t *between = axis == ENPUC_ROWS ? &l->dh : &l->dw;
+	int64_t step = *between + 1, common = gcd(*stride, step);
+
+	l->gather.used = true;
+	l->gather.in[axis] = step;
+	l->gather.out[axis] = step / common;
+	*stride /= common;
+	*between = 0;
+}
+
+static void move_kernel_rows(struct enpuc_layer *l)
+{
+	l->gather.used = true;
+	l->gather.kernel_rows = l->hk;
+	l->gather.dilation = l->dh + 1;
+	l->gather.in[ENPUC_ROWS] = l->sh;
+	l->ci *= l->hk;
+	l->hk = l->sh = 1;
+	l->dh = 0;
+}
+
+/* Does one row of the kernel fit, as it is or, if it may be, dense? */
+static bool row_fits(const struct enpuc_layer *l, int64_t rows, bool dense)
+{
+	int64_t columns = (dense ? 1 : l->dw + 1) * (l->wk - 1) + 1;
+
+	return rows * columns <= CNNACC_ENPU_IFMAP_PAD &&
+	       (dense ? has_phases(l, ENPUC_COLUMNS) : l->dw <= PAD_MAX);
+}
+
+/* Phases of rows, of rows and columns; kernel rows as channels, and phases of columns. */
+static void gather_window(struct enpuc_layer *l)
+{
+	bool rows = has_phases(l, ENPUC_ROWS), all = l->stage[0].opcode == CNNACC_ENPU_CONV;
+
+	if (l->dh <= PAD_MAX && row_fits(l, (l->dh + 1) * (l->hk - 1) + 1, false))
+		return;
+	if (rows && (row_fits(l, l->hk, false) || row_fits(l, l->hk, true)))
+		cut_phases(l, ENPUC_ROWS);
+	else if (all && l->groups == 1 && l->hk * l->ci <= ENPUC_FIELD_MAX &&
+		 (row_fits(l, 1, false) || row_fits(l, 1, true)))
+		move_kernel_rows(l);
+	else
+		return;
+	if (!row_fits(l, l->hk, false))
+		cut_phases(l, ENPUC_COLUMNS);
 }
 
 /* ---- stages ---- */
@@ -251,6 +335,7 @@ static bool match_product(const struct enpuc_core *core, const struct cnn_unit *
 		.zero = zero ? cnn_zero_point(zero, 0) : 0, .b = -1,
 	};
 	l->pad = (int8_t)l->stage[0].zero;
+	gather_window(l);
 	return check_window(n, l, reason) && check_psums(core, l, n, reason);
 }
 
@@ -396,6 +481,7 @@ static bool match_pool(const struct cnn_unit *unit, struct enpuc_layer *l, char 
 	l->stage[0] = (struct enpuc_stage){
 		.opcode = CNNACC_ENPU_MAX_POOL, .node = unit->nodes[0], .result = n->out[0], .b = -1,
 	};
+	gather_window(l);
 	return check_window(n, l, reason);
 }
 

@@ -125,13 +125,9 @@ static bool slab_fits(const struct enpuc_hw *hw, const struct enpuc_node *n, int
 		      int64_t buffers)
 {
 	const struct enpuc_layer *l = &n->layer;
-	/* One in the middle needs the most. */
-	struct enpuc_slab s = enpuc_slab_at(l, 0, cnn_min(cnn_div_up(l->ph, l->sh), l->ho - h),
-					    cnn_min(cnn_div_up(l->pw, l->sw), l->wo - w), h, w);
+	struct enpuc_slab s = enpuc_largest_slab(l, h, w);
 	int64_t work, skip;
 
-	s.in_h = cnn_min((h - 1) * l->sh + (l->dh + 1) * (l->hk - 1) + 1, l->hi);
-	s.in_w = cnn_min((w - 1) * l->sw + (l->dw + 1) * (l->wk - 1) + 1, l->wi);
 	slab_words(l, &s, &work, &skip);
 	return work <= hw->words[CNNACC_ENPU_WORK] / buffers &&
 	       skip <= hw->words[CNNACC_ENPU_SKIP] / buffers;
@@ -143,7 +139,7 @@ static uint64_t slab_cycles(const struct enpuc_hw *hw, const struct enpuc_node *
 {
 	const struct enpuc_layer *l = &n->layer;
 	const struct enpuc_binding bind = { .has_out = true };
-	struct enpuc_slab s = enpuc_slab_at(l, 0, 0, 0, h, w);
+	struct enpuc_slab s = enpuc_largest_slab(l, h, w);
 	uint64_t cycles = 0;
 	int64_t work, skip;
 
@@ -157,7 +153,8 @@ static uint64_t slab_cycles(const struct enpuc_hw *hw, const struct enpuc_node *
 	}
 	slab_words(l, &s, &work, &skip);
 	/* Each stage may store: a P for each; a pixel's copy touches two lines more. */
-	return 2 * cycles + (uint64_t)(work + 2 * skip) + 4 * (uint64_t)(h * w) + 1024;
+	return 2 * cycles + (uint64_t)(work + 2 * skip) + 4 * (uint64_t)(h * w) + 1024 +
+	       enpuc_gather_cycles(l, &s);
 }
 
 static int64_t balance(int64_t total, int64_t part)
@@ -169,14 +166,17 @@ static int64_t balance(int64_t total, int64_t part)
 static bool find_slab(const struct enpuc_hw *hw, struct enpuc_node *n, int64_t buffers)
 {
 	const struct enpuc_layer *l = &n->layer;
-	int64_t w = balance(l->wo, cnn_min(l->wo, ENPUC_FIELD_MAX)), h;
+	/* Of the first phase. */
+	int64_t rows = cnn_div_up(l->ho, l->gather.out[ENPUC_ROWS]);
+	int64_t columns = cnn_div_up(l->wo, l->gather.out[ENPUC_COLUMNS]);
+	int64_t w = balance(columns, cnn_min(columns, ENPUC_FIELD_MAX)), h;
 
-	for (; w; w = w == 1 ? 0 : balance(l->wo, w / 2))
-		for (h = cnn_min(l->ho, ENPUC_FIELD_MAX); h; h--) {
+	for (; w; w = w == 1 ? 0 : balance(columns, w / 2))
+		for (h = cnn_min(rows, ENPUC_FIELD_MAX); h; h--) {
 			if (!slab_fits(hw, n, h, w, buffers) ||
 			    slab_cycles(hw, n, h, w) > hw->cycles_max / 4)
 				continue;
-			n->plan.rows = balance(l->ho, h);
+			n->plan.rows = balance(rows, h);
 			n->plan.columns = w;
 			n->plan.buffers = buffers;
 			return true;
@@ -193,14 +193,20 @@ static void describe(const struct enpuc_node *n, const char *op, char *reason)
 {
 	const struct enpuc_plan *p = &n->plan;
 	const struct enpuc_layer *l = &n->layer;
-	int64_t slabs = l->n * cnn_div_up(l->ho, p->rows) * cnn_div_up(l->wo, p->columns);
+	int64_t phases = l->gather.out[ENPUC_ROWS] * l->gather.out[ENPUC_COLUMNS];
 	int len = snprintf(reason, CNN_REASON_LEN, "%s: a layer of %d %s%s", op, l->stages,
 			   l->concat ? "part" : "stage", l->stages == 1 ? "" : "s");
 
 	if (!p->whole)
 		len += snprintf(reason + len, CNN_REASON_LEN - (size_t)len,
-				", %lld slabs of %lld x %lld", (long long)slabs, (long long)p->rows,
-				(long long)p->columns);
+				", %lld slabs of %lld x %lld", (long long)enpuc_count_slabs(l, p),
+				(long long)p->rows, (long long)p->columns);
+	if (l->gather.kernel_rows > 1)
+		len += snprintf(reason + len, CNN_REASON_LEN - (size_t)len, ", %lld kernel rows as "
+				"channels", (long long)l->gather.kernel_rows);
+	if (phases > 1)
+		len += snprintf(reason + len, CNN_REASON_LEN - (size_t)len, ", %lld phases",
+				(long long)phases);
 	if (p->pieces > 1)
 		snprintf(reason + len, CNN_REASON_LEN - (size_t)len,
 			 ", %d pieces of channels", p->pieces);
@@ -209,13 +215,16 @@ static void describe(const struct enpuc_node *n, const char *op, char *reason)
 /* Do the last rows and columns of the output see the input, and not only padding? */
 static bool sees_input(const struct enpuc_layer *l)
 {
-	return (l->ho - 1) * l->sh - l->ph < l->hi && (l->wo - 1) * l->sw - l->pw < l->wi;
+	const int64_t *in = l->gather.in, *out = l->gather.out;
+
+	return (l->ho - 1) * (l->sh * in[ENPUC_ROWS] / out[ENPUC_ROWS]) - l->ph < l->hi &&
+	       (l->wo - 1) * (l->sw * in[ENPUC_COLUMNS] / out[ENPUC_COLUMNS]) - l->pw < l->wi;
 }
 
 static bool fits_whole(const struct enpuc_core *core, const struct enpuc_node *n,
 		       const struct enpuc_layer *l)
 {
-	return l->n == 1 && l->ho <= ENPUC_FIELD_MAX && l->wo <= ENPUC_FIELD_MAX &&
+	return !l->gather.used && l->n == 1 && l->ho <= ENPUC_FIELD_MAX && l->wo <= ENPUC_FIELD_MAX &&
 	       slab_cycles(&core->hw, n, l->ho, l->wo) <= core->hw.cycles_max / 4 &&
 	       enpuc_fits_whole(core, l);
 }
@@ -241,6 +250,10 @@ bool enpuc_plan(struct cnn_backend *base, const struct cnn_unit *unit, char *rea
 
 	if (!cut_pieces(&core->hw, n, op, reason))
 		return false;
+	if (2 * enpuc_slab_commands(l) > core->hw.commands)
+		return cnn_reject(reason, "%s: %lld commands for a slab, limit of enpu %lld", op,
+				  (long long)enpuc_slab_commands(l),
+				  (long long)core->hw.commands / 2);
 	if (!plan_slabs(&core->hw, n))
 		return cnn_reject(reason, "%s: not even one pixel of the result fits the DTCMs of "
 				  "%lld and %lld bytes", op,

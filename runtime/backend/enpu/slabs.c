@@ -20,17 +20,6 @@ struct slabs {
 	int ret;
 };
 
-static struct enpuc_slab slab_of(const struct slabs *s, int64_t tile)
-{
-	const struct enpuc_layer *l = &s->n->layer;
-	const struct enpuc_plan *p = &s->n->plan;
-	int64_t columns = cnn_div_up(l->wo, p->columns), rows = cnn_div_up(l->ho, p->rows);
-	int64_t x = tile % columns * p->columns, y = tile / columns % rows * p->rows;
-
-	return enpuc_slab_at(l, tile / columns / rows, y, x, cnn_min(p->rows, l->ho - y),
-			     cnn_min(p->columns, l->wo - x));
-}
-
 /* Where the maps of a slab are in a buffer. */
 static void bind_slab(struct slabs *s, const struct enpuc_slab *slab, uint32_t buffer)
 {
@@ -68,6 +57,7 @@ static void bind_slab(struct slabs *s, const struct enpuc_slab *slab, uint32_t b
 struct window {
 	int value;
 	int64_t image, width, pixel, y, x, h, w;
+	const int64_t *step;		/* by axis, from one of its pixels to the next */
 	struct enpuc_place at;
 	bool store;
 };
@@ -78,16 +68,69 @@ static void move_window(struct slabs *s, const struct window *w)
 		.memory = w->at.memory, .local = w->at.word * ENPUC_WORD, .store = w->store,
 		.va = enpuc_address(s->e, w->value) + w->image +
 		      (w->y * w->width + w->x) * w->pixel,
-		.rows = w->h, .row_bytes = w->w * w->pixel, .va_pitch = w->width * w->pixel,
-		.local_pitch = w->w * w->pixel,
+		.rows = w->h, .row_bytes = w->w * w->pixel,
+		.va_pitch = w->step[ENPUC_ROWS] * w->width * w->pixel, .local_pitch = w->w * w->pixel,
 	};
+	int64_t down = c.va_pitch, count = 1;
 
-	if (w->w == w->width) {
+	if (w->step[ENPUC_COLUMNS] > 1) {
+		count = w->h;
+		c.rows = w->w;
+		c.row_bytes = c.local_pitch = w->pixel;
+		c.va_pitch = w->step[ENPUC_COLUMNS] * w->pixel;
+	} else if (w->w == w->width && w->step[ENPUC_ROWS] == 1) {
 		c.row_bytes *= c.rows;
 		c.rows = 1;
 		c.va_pitch = c.local_pitch = 0;
 	}
-	enpuc_move(s->e, &c, 1, 0, 0);
+	enpuc_move(s->e, &c, count, down, w->w * w->pixel);
+}
+
+/* Output rows of a slab whose input row for a row of the kernel is inside the map. */
+static struct enpuc_range inside(const struct enpuc_layer *l, const struct enpuc_slab *slab,
+				 int64_t top)
+{
+	int64_t stride = l->gather.in[ENPUC_ROWS];
+	int64_t from = top < 0 ? cnn_div_up(-top, stride) : 0;
+	int64_t to = top < l->hi ? (l->hi - 1 - top) / stride + 1 : 0;
+
+	from = cnn_min(from, slab->h);
+	return (struct enpuc_range){ from, cnn_max(from, cnn_min(to, slab->h)) };
+}
+
+/* The padding value in the lanes of a copy, for rows of a slab. */
+static void pad_rows(struct slabs *s, struct seqc_copy c, struct enpuc_range rows)
+{
+	c.local += rows.from * c.rows * c.local_pitch;
+	c.rows *= rows.to - rows.from;
+	if (c.rows)
+		seqc_fill_rows(s->e->seq, &c, (uint8_t)s->n->layer.pad);
+}
+
+/* Row @r of the kernel becomes channels of each pixel of a slab. */
+static void load_kernel_row(struct slabs *s, const struct enpuc_slab *slab, int64_t r,
+			    const struct enpuc_place *at)
+{
+	const struct enpuc_layer *l = &s->n->layer;
+	const struct enpuc_gather *g = &l->gather;
+	int64_t channels = l->ci / g->kernel_rows, pixel = enpuc_groups(channels) * ENPUC_WORD;
+	int64_t stride = g->in[ENPUC_ROWS], top = slab->y * stride + r * g->dilation - l->ph;
+	struct enpuc_range rows = inside(l, slab, top);
+	struct seqc_copy c = {
+		.memory = at->memory, .local = at->word * ENPUC_WORD + r * channels,
+		.rows = slab->in_w, .row_bytes = channels,
+		.va_pitch = g->in[ENPUC_COLUMNS] * pixel,
+		.local_pitch = enpuc_groups(l->ci) * ENPUC_WORD,
+	};
+
+	pad_rows(s, c, (struct enpuc_range){ 0, rows.from });
+	pad_rows(s, c, (struct enpuc_range){ rows.to, slab->h });
+	if (rows.from == rows.to)
+		return;
+	c.va = enpuc_address(s->e, l->in) + (slab->n * l->hi * l->wi + slab->in_x +
+					     (top + rows.from * stride) * l->wi) * pixel;
+	c.local += rows.from * c.rows * c.local_pitch;
+	enpuc_move(s->e, &c, rows.to - rows.from, stride * l->wi * pixel, c.rows * c.local_pitch);
 }
 
 /* The part of a second map that a slab needs, which may be smaller than the slab. */
@@ -99,6 +142,8 @@ static void load_second(struct slabs *s, const struct enpuc_slab *slab, int i, u
 	bool rows = st->repeat == ENPUC_REPEAT_ROW || st->repeat == ENPUC_REPEAT_PIXEL;
 	bool columns = st->repeat == ENPUC_REPEAT_COLUMN || st->repeat == ENPUC_REPEAT_PIXEL;
 	int64_t width = columns ? 1 : l->wo, image = width * (rows ? 1 : l->ho) * pixel;
+	const int64_t *step = l->gather.out;
+	int64_t down = rows ? 0 : step[ENPUC_ROWS] * width * pixel;
 	struct seqc_copy c = {
 		.memory = s->bind[buffer].b[i].memory,
 		.local = s->bind[buffer].b[i].word * ENPUC_WORD,
@@ -106,16 +151,32 @@ static void load_second(struct slabs *s, const struct enpuc_slab *slab, int i, u
 		      ((rows ? 0 : slab->y) * width + (columns ? 0 : slab->x)) * pixel,
 	};
 
-	if (columns) {
+	if (columns || step[ENPUC_COLUMNS] > 1) {
 		c.rows = slab->w;
 		c.row_bytes = c.local_pitch = pixel;
+		c.va_pitch = columns ? 0 : step[ENPUC_COLUMNS] * pixel;
 		count = slab->h;
 	} else {
 		c.rows = slab->h;
 		c.row_bytes = c.local_pitch = slab->w * pixel;
-		c.va_pitch = rows ? 0 : width * pixel;
+		c.va_pitch = down;
 	}
-	enpuc_move(s->e, &c, count, rows ? 0 : pixel, slab->w * pixel);
+	enpuc_move(s->e, &c, count, down, slab->w * pixel);
+}
+
+static void load_input(struct slabs *s, const struct enpuc_slab *slab, uint32_t buffer)
+{
+	const struct enpuc_layer *l = &s->n->layer;
+	int64_t pixel = enpuc_groups(l->ci) * ENPUC_WORD;
+
+	if (l->gather.kernel_rows > 1)
+		for (int64_t r = 0; r < l->gather.kernel_rows; r++)
+			load_kernel_row(s, slab, r, &s->bind[buffer].in);
+	else
+		move_window(s, &(struct window){
+			l->in, slab->n * l->hi * l->wi * pixel, l->wi, pixel, slab->in_y,
+			slab->in_x, slab->in_h, slab->in_w, l->gather.in, s->bind[buffer].in,
+			false });
 }
 
 static int64_t entry_of(const struct slabs *s, uint32_t buffer)
@@ -168,16 +229,13 @@ static void load(struct seqc *seq, int64_t tile, uint32_t buffer, void *opaque)
 {
 	struct slabs *s = opaque;
 	const struct enpuc_layer *l = &s->n->layer;
-	struct enpuc_slab slab = slab_of(s, tile);
-	int64_t pixel = enpuc_groups(l->ci) * ENPUC_WORD;
+	struct enpuc_slab slab = enpuc_slab_of(&s->n->layer, &s->n->plan, tile);
 
 	(void)seq;
 	bind_slab(s, &slab, buffer);
 	load_weights(s);
 	make_code(s, &slab, buffer);
-	move_window(s, &(struct window){
-		l->in, slab.n * l->hi * l->wi * pixel, l->wi, pixel, slab.in_y, slab.in_x,
-		slab.in_h, slab.in_w, s->bind[buffer].in, false });
+	load_input(s, &slab, buffer);
 	for (int i = 0; i < l->stages; i++)
 		if (enpuc_needs_second(l, i))
 			load_second(s, &slab, i, buffer);
@@ -202,30 +260,32 @@ static void store_result(struct slabs *s, const struct enpuc_slab *slab, int i,
 	const struct enpuc_layer *l = &s->n->layer;
 	int64_t pixel = enpuc_groups(l->co) * ENPUC_WORD;
 	int64_t from = s->n->plan.piece[s->first].co0;
+	const int64_t *step = l->gather.out;
 	const struct enpuc_piece *end = &s->n->plan.piece[s->first + s->pieces - 1];
 	int64_t bytes = (enpuc_groups(end->co0 + end->co) * ENPUC_WORD) - from;
 	struct window w = {
 		l->stage[i].result, slab->n * l->ho * l->wo * pixel, l->wo, pixel, slab->y, slab->x,
-		slab->h, slab->w, at, true,
+		slab->h, slab->w, step, at, true,
 	};
 	struct seqc_copy c = {
 		.memory = at.memory, .local = at.word * ENPUC_WORD + from, .store = true,
 		.va = enpuc_address(s->e, w.value) + w.image +
 		      (w.y * w.width + w.x) * pixel + from,
-		.rows = slab->w, .row_bytes = bytes, .va_pitch = pixel, .local_pitch = pixel,
+		.rows = slab->w, .row_bytes = bytes, .va_pitch = step[ENPUC_COLUMNS] * pixel,
+		.local_pitch = pixel,
 	};
 
 	if (bytes == pixel)
 		move_window(s, &w);
 	else
-		enpuc_move(s->e, &c, slab->h, l->wo * pixel, slab->w * pixel);
+		enpuc_move(s->e, &c, slab->h, step[ENPUC_ROWS] * l->wo * pixel, slab->w * pixel);
 }
 
 static void store(struct seqc *seq, int64_t tile, uint32_t buffer, void *opaque)
 {
 	struct slabs *s = opaque;
 	const struct enpuc_layer *l = &s->n->layer;
-	struct enpuc_slab slab = slab_of(s, tile);
+	struct enpuc_slab slab = enpuc_slab_of(&s->n->layer, &s->n->plan, tile);
 	const struct enpuc_binding *b = &s->bind[buffer];
 
 	(void)seq;
@@ -238,7 +298,7 @@ static void store(struct seqc *seq, int64_t tile, uint32_t buffer, void *opaque)
 static uint64_t most_cycles(struct slabs *s)
 {
 	const struct enpuc_layer *l = &s->n->layer;
-	struct enpuc_slab slab = slab_of(s, 0);
+	struct enpuc_slab slab = enpuc_slab_of(&s->n->layer, &s->n->plan, 0);
 	struct enpuc_code c = { .insns = 0 };
 	uint64_t cycles;
 	int64_t maps;
@@ -248,10 +308,10 @@ static uint64_t most_cycles(struct slabs *s)
 		enpuc_code_add(&c, &s->e->core->hw, &(struct enpuc_part){
 			.layer = l, .piece = &s->n->plan.piece[i], .slab = slab,
 			.bind = &s->bind[0] });
-	slab.in_h = cnn_min(slab.in_h + l->ph, l->hi);
-	slab.in_w = cnn_min(slab.in_w + l->pw, l->wi);
+	slab = enpuc_largest_slab(l, slab.h, slab.w);
 	maps = enpuc_in_words(l, &slab) + (int64_t)l->stages * 2 * enpuc_out_words(l, &slab);
-	cycles = c.cost.cycles + (uint64_t)(2 * maps + s->weights.words) + 2048;
+	cycles = c.cost.cycles + (uint64_t)(2 * maps + s->weights.words) + 2048 +
+		 enpuc_gather_cycles(l, &slab);
 	enpuc_code_free(&c);
 	return cycles;
 }
@@ -262,10 +322,9 @@ static int run_round(struct slabs *s)
 	const struct enpuc_plan *p = &s->n->plan;
 	const struct seqc_stages stages = {
 		.begin = begin, .load = load, .run = run, .store = store,
-		.idle = CNNACC_ENPU_WAIT_IDLE, .commands = 8 + 4 * l->stages,
+		.idle = CNNACC_ENPU_WAIT_IDLE, .commands = enpuc_slab_commands(l),
 		.cycles = most_cycles(s),
 	};
-	int64_t tiles = l->n * cnn_div_up(l->ho, p->rows) * cnn_div_up(l->wo, p->columns);
 
 	s->loaded = false;
 	s->va = s->weights.failed ? CNN_ENOMEM :
@@ -273,7 +332,7 @@ static int run_round(struct slabs *s)
 					      s->weights.words * ENPUC_WORD) : 0;
 	if (s->va < 0)
 		return cnn_fail(s->e->core->base.compile->err, CNN_ENOMEM, "no memory for weights");
-	return seqc_tiles(s->e->seq, &stages, tiles, (uint32_t)p->buffers, s);
+	return seqc_tiles(s->e->seq, &stages, enpuc_count_slabs(l, p), (uint32_t)p->buffers, s);
 }
 
 /* Pieces of a round: those whose weights and instructions fit. */

@@ -282,6 +282,26 @@ static bool random_conv(struct enpu_net *n, int from)
 	return enpu_net_conv(n, from, &c);
 }
 
+/* A convolution of which a kernel has more points, with its dilation, than an ifmap pad. */
+static bool random_large_conv(struct enpu_net *n, int from)
+{
+	const struct enpu_map *m = &n->map[from];
+	bool depthwise = !pick(0, 2);
+	struct enpu_conv c = {
+		.co = depthwise ? m->c : pick(1, 40), .groups = depthwise ? m->c : 1,
+		.relu = pick(0, 1), .zero = (int)pick(-128, 127),
+	};
+
+	for (int i = 0; i < 2; i++) {
+		c.kernel[i] = pick(0, 2) ? pick(2, 4) : pick(1, 12);
+		c.stride[i] = pick(0, 2) ? 1 : pick(2, 4);
+		c.dilation[i] = pick(0, 2) ? pick(1, 9) : 1;
+		c.pads[i] = pick(0, c.dilation[i] * (c.kernel[i] - 1));
+		c.pads[2 + i] = pick(0, c.dilation[i] * (c.kernel[i] - 1));
+	}
+	return enpu_net_conv(n, from, &c);
+}
+
 /* An earlier map of the same size, or one that can be as large by repetition; -1: none. */
 static int find_second(const struct enpu_net *n, int a)
 {
@@ -314,9 +334,9 @@ static int find_part(const struct enpu_net *n, int a)
 static void random_layer(struct enpu_net *n, int from)
 {
 	const struct enpu_map *m = &n->map[from];
-	int kind = (int)pick(0, 10), second = find_second(n, from);
+	int kind = (int)pick(0, 11), second = find_second(n, from);
 
-	if (kind < 4 && random_conv(n, from))
+	if ((kind < 4 && random_conv(n, from)) || (kind == 11 && random_large_conv(n, from)))
 		return;
 	if (kind == 4 && m->h >= 3 && m->w >= 3)
 		enpu_net_pool(n, from, pick(2, 3), pick(1, 2), pick(0, 1));

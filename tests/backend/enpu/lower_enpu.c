@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Random networks on core enpu of several sizes against the operators on the CPU, bit for bit, as a
- * whole and layer by layer; the compiler's cycles against the device's; what is refused, and why.
+ * whole and layer by layer; the compiler's cycles against the device's; what is refused, and why;
+ * how kernels are computed that are larger than an ifmap pad.
  * Usage: lower_enpu [--count N] [--seed N]; TAP.
  */
 #include <stdio.h>
@@ -66,7 +67,7 @@ static void check_random(uint32_t seed, uint32_t count)
 
 struct search {
 	const char *text;
-	bool found;
+	bool runs, found;		/* on the core */
 	char reasons[600];
 };
 
@@ -75,7 +76,7 @@ static void look(const struct cnnrt_op_report *op, void *opaque)
 	struct search *s = opaque;
 	size_t at = strlen(s->reasons);
 
-	s->found |= op->core < 0 && strstr(op->reason, s->text);
+	s->found |= (op->core >= 0) == s->runs && strstr(op->reason, s->text);
 	snprintf(s->reasons + at, sizeof(s->reasons) - at, "%s; ", op->reason);
 }
 
@@ -144,13 +145,60 @@ static void check_qlinear(void)
 	check_reason("enpu requantises by shifts only", &n);
 }
 
+/* It runs on the core, in this way, and gives the CPU's bytes. */
+static void check_large(const char *text, int64_t channels, struct enpu_conv c)
+{
+	struct search s = { .text = text, .runs = true };
+	struct cnnrt_program *p = NULL;
+	struct bench t = { .core = "enpu" };
+	const char *wrong = NULL;
+	struct enpu_net n;
+	struct answer got;
+	size_t len;
+	void *file;
+
+	random_state = 11;
+	enpu_net_begin(&n, 2, channels, 21, 19);
+	enpu_net_conv(&n, 0, &c);
+	enpu_net_add(&n, 1, 1);
+	file = enpu_net_end(&n, &len);
+	if (!bench_open(&t, devices[0].name) && !compile(&t, file, len, false, &p)) {
+		cnnrt_program_explain(p, look, &s);
+		wrong = run_both(&t, file, len, false, 5, &got);
+	}
+	check(text, !s.found ? s.reasons : wrong);
+	cnnrt_program_free(p);
+	bench_close(&t);
+	free(file);
+}
+
+static void check_large_kernels(void)
+{
+	check_large("7 phases", 20,
+		    (struct enpu_conv){ .co = 24, .groups = 1, .kernel = { 3, 3 },
+					.stride = { 1, 1 }, .dilation = { 7, 4 },
+					.pads = { 7, 4, 7, 4 }, .zero = 3 });
+	check_large("32 phases", 17,
+		    (struct enpu_conv){ .co = 17, .groups = 17, .kernel = { 3, 4 },
+					.stride = { 2, 3 }, .dilation = { 8, 8 },
+					.pads = { 7, 9, 8, 2 }, .zero = -9, .relu = true });
+	check_large("9 kernel rows as channels", 5,
+		    (struct enpu_conv){ .co = 9, .groups = 1, .kernel = { 9, 11 },
+					.stride = { 2, 1 }, .dilation = { 1, 1 },
+					.pads = { 4, 5, 4, 5 }, .zero = 77 });
+	check_large("10 kernel rows as channels, 6 phases", 3,
+		    (struct enpu_conv){ .co = 9, .groups = 1, .kernel = { 10, 12 },
+					.stride = { 1, 1 }, .dilation = { 2, 6 },
+					.pads = { 4, 60, 14, 5 }, .zero = -100 });
+}
+
 static void check_refusals(void)
 {
 	check_conv("300 input channels, limit of enpu 256", 300,
 		   (struct enpu_conv){ .kernel = { 1, 1 }, .stride = { 1, 1 } });
-	check_conv("kernel of 9 x 9 points with its dilation, limit of enpu 64", 4,
-		   (struct enpu_conv){ .kernel = { 3, 3 }, .stride = { 1, 1 },
-				       .dilation = { 4, 4 } });
+	check_conv("kernel of 9 x 9 points with its dilation, limit of enpu 64 in all; its rows are "
+		   "too many channels, or too long", 29,
+		   (struct enpu_conv){ .kernel = { 9, 9 }, .stride = { 1, 1 } });
 	check_conv("row stride 16, limit of enpu 15", 4,
 		   (struct enpu_conv){ .kernel = { 1, 1 }, .stride = { 16, 1 } });
 	check_conv("column padding 16, limit of enpu 15", 4,
@@ -170,5 +218,6 @@ int main(int argc, char **argv)
 	read_options(argc, argv, &seed, &count);
 	check_random(seed, count);
 	check_refusals();
+	check_large_kernels();
 	return end_checks();
 }
