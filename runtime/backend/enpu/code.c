@@ -230,7 +230,8 @@ static void set_record(struct cnnacc_enpu_record *r, const struct enpuc_part *pa
 			       part->piece->ci0 / ENPUC_WORD : first;
 
 	r->flags = flags_of(part, i);
-	r->steps = (uint32_t)(enpuc_groups(l->co) << 16);
+	r->steps = l->order ? 0 : (uint32_t)(enpuc_groups(l->co) << 16);
+	r->reshape = l->order;
 	if (!i) {
 		r->in_size = (uint32_t)(part->slab.in_h | part->slab.in_w << 16);
 		r->in = (uint32_t)(b->in.word + from);

@@ -120,7 +120,9 @@ static uint64_t setup_cycles(const struct shape *s)
 /* Later stages and stores of a unit; sets the clocks of later stages. */
 static uint64_t later_cycles(const struct shape *s, int64_t p, int64_t z, int64_t *fused)
 {
-	int64_t cycles = 0;
+	/* Byte by byte if channels move to another lane. */
+	bool lanes = s->l->order && s->l->order >> 6 != 3;
+	int64_t cycles = 0, store = lanes ? ENPUC_WORD * p : p;
 
 	*fused = 0;
 	for (int i = 0; i < s->l->stages; i++) {
@@ -133,9 +135,9 @@ static uint64_t later_cycles(const struct shape *s, int64_t p, int64_t z, int64_
 		if (i && !s->hw->prefetch && s->l->stage[i].opcode == CNNACC_ENPU_BN)
 			cycles += z;
 		if (s->bind->has_skip[i])
-			cycles += p;
+			cycles += store;
 		if (last && s->bind->has_out)
-			cycles += p;
+			cycles += store;
 	}
 	return (uint64_t)cycles;
 }

@@ -79,6 +79,9 @@ struct enpuc_layer {
 	struct enpuc_gather gather;
 	int64_t groups;
 	int8_t pad;
+	/* Transpose: the record's permutation, else 0; ho, wo and co are those of the input. */
+	uint32_t order;
+	int64_t out_words;		/* of an image of the result */
 	/*
 	 * Concat along the channels: the input and the second maps are copied into the result, each
 	 * by an instruction of its own, which is no stage.

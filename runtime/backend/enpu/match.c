@@ -95,6 +95,7 @@ static void set_maps(const struct cnn_tensor *x, const struct cnn_tensor *y, str
 	l->co = out[CNN_DIM_CHANNELS];
 	l->ho = out[CNN_DIM_ROWS];
 	l->wo = out[CNN_DIM_COLUMNS];
+	l->out_words = l->ho * l->wo * enpuc_groups(l->co);
 	l->hk = l->wk = l->sh = l->sw = 1;
 	l->groups = 1;
 	l->gather = (struct enpuc_gather){ .out = { 1, 1 }, .in = { 1, 1 }, .kernel_rows = 1 };
@@ -519,6 +520,38 @@ static bool match_concat(const struct cnn_unit *unit, struct enpuc_layer *l, cha
 	return true;
 }
 
+/* Transpose of one image: the core's dimensions are N, H, W, C. */
+static bool match_transpose(const struct cnn_unit *unit, struct enpuc_layer *l, char *reason)
+{
+	static const uint32_t place[] = { 0, 3, 1, 2 };
+	const struct cnn_graph *g = unit->g;
+	const struct cnn_node *n = &g->nodes[unit->nodes[0]];
+	const struct cnn_tensor *x = cnn_node_in(g, n, 0), *y = cnn_node_out(g, n, 0);
+	const struct cnn_ints *perm = &n->params.transpose.perm;
+	int64_t out[CNN_DIMS];
+
+	if (!check_map(n, x, "input", reason) || !check_map(n, y, "result", reason))
+		return false;
+	set_maps(x, y, l);
+	map_dims(y, out);
+	if (l->n != 1 || l->ci > ENPUC_FIELD_MAX)
+		return cnn_reject(reason, "%s: %lld images of %lld channels, limit of enpu 1 of %d",
+				  n->op_type, (long long)l->n, (long long)l->ci, ENPUC_FIELD_MAX);
+	l->out_words = out[CNN_DIM_BATCH] * l->out_words;
+	l->ho = l->hi;
+	l->wo = l->wi;
+	l->co = l->ci;
+	for (int i = 0; i < CNN_DIMS; i++) {
+		int64_t from = i >= x->rank ? i : perm->n > 0 ? perm->v[i] : x->rank - 1 - i;
+
+		l->order |= place[from] << 2 * place[i];
+	}
+	l->stage[l->stages++] = (struct enpuc_stage){
+		.opcode = CNNACC_ENPU_RESHAPE, .node = unit->nodes[0], .result = n->out[0], .b = -1,
+	};
+	return true;
+}
+
 static bool match_pointwise(const struct cnn_unit *unit, struct enpuc_layer *l, char *reason)
 {
 	const struct cnn_graph *g = unit->g;
@@ -558,6 +591,8 @@ static bool match_first(const struct enpuc_core *core, const struct cnn_unit *un
 		return match_pool(unit, l, reason);
 	if (n->op == CNN_OP_CONCAT)
 		return match_concat(unit, l, reason);
+	if (n->op == CNN_OP_TRANSPOSE)
+		return match_transpose(unit, l, reason);
 	if (l->in < 0 || unit->g->values[l->in].t.rank < 0)
 		return cnn_reject(reason, "%s: no operator of enpu", n->op_type);
 	return match_pointwise(unit, l, reason);
@@ -671,7 +706,7 @@ bool enpuc_match(struct cnn_backend *base, struct cnn_unit *unit, char *reason)
 				  core->hw.bad);
 	if (!match_first(core, unit, l, reason))
 		return false;
-	if (l->concat)
+	if (l->concat || l->order)
 		return add_values(core, unit, l);
 	first = l->stage[0];
 	add_stage(unit->g, l, &first);

@@ -263,6 +263,8 @@ bool enpuc_plan(struct cnn_backend *base, const struct cnn_unit *unit, char *rea
 	/* Several layers without traffic are better than one of slabs. */
 	if (!n->plan.whole && unit->n_nodes > 1 && first_fits_whole(core, unit, n))
 		return cnn_reject(reason, "%s: fits the DTCMs only without the stages behind it", op);
+	if (!n->plan.whole && l->order)
+		return cnn_reject(reason, "%s: the maps do not fit the DTCMs as a whole", op);
 	if (!n->plan.whole && !sees_input(l))
 		return cnn_reject(reason, "%s: slabs would see nothing but padding", op);
 	describe(n, op, reason);

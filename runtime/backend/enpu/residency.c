@@ -216,13 +216,13 @@ static bool bind_result(struct search *s, struct binding *b, const struct enpuc_
 {
 	int value = root_of(s, l->stage[i].result);
 	bool last = i == l->stages - 1;
-	int64_t words = l->ho * l->wo * enpuc_groups(l->co);
+	int64_t words = l->out_words;
 	uint32_t first = last && count_uses(s, value) <= 1 ? CNNACC_ENPU_WORK : CNNACC_ENPU_SKIP;
 	uint32_t other = last ? CNNACC_ENPU_WORK + CNNACC_ENPU_SKIP - first : first;
 	struct resident *map = place(s, value, words, first, other,
 				     first == b->bind.in.memory ? b->bind.in.word : INT64_MAX);
 
-	if (!map && last && !l->concat)
+	if (!map && last && !l->concat && !l->order)
 		map = place_over(s, l, value, words);
 	if (!map)
 		return false;

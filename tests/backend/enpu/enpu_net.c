@@ -254,6 +254,15 @@ void enpu_net_concat(struct enpu_net *n, int a, int b)
 	ob_attr_int(ob_node(n->b, "Concat", inputs, new_map(n, y)->name), "axis", 1);
 }
 
+void enpu_net_transpose(struct enpu_net *n, int from, const int64_t order[4])
+{
+	const struct enpu_map *m = &n->map[from];
+	const int64_t dims[4] = { m->n, m->c, m->h, m->w };
+	struct enpu_map y = { dims[order[0]], dims[order[1]], dims[order[2]], dims[order[3]], "" };
+
+	ob_attr_ints(ob_node(n->b, "Transpose", m->name, new_map(n, y)->name), "perm", 4, order);
+}
+
 /* ---- random layers ------------------------------------------------------------------------- */
 
 static bool random_conv(struct enpu_net *n, int from)
@@ -302,6 +311,21 @@ static bool random_large_conv(struct enpu_net *n, int from)
 	return enpu_net_conv(n, from, &c);
 }
 
+static void random_transpose(struct enpu_net *n, int from)
+{
+	int64_t order[4] = { 0, 1, 2, 3 };
+
+	/* Seldom one with other images. */
+	for (int i = 3; i > (pick(0, 3) ? 1 : 0); i--) {
+		int k = (int)pick(pick(0, 3) ? 1 : 0, i);
+		int64_t other = order[i];
+
+		order[i] = order[k];
+		order[k] = other;
+	}
+	enpu_net_transpose(n, from, order);
+}
+
 /* An earlier map of the same size, or one that can be as large by repetition; -1: none. */
 static int find_second(const struct enpu_net *n, int a)
 {
@@ -334,11 +358,13 @@ static int find_part(const struct enpu_net *n, int a)
 static void random_layer(struct enpu_net *n, int from)
 {
 	const struct enpu_map *m = &n->map[from];
-	int kind = (int)pick(0, 11), second = find_second(n, from);
+	int kind = (int)pick(0, 12), second = find_second(n, from);
 
 	if ((kind < 4 && random_conv(n, from)) || (kind == 11 && random_large_conv(n, from)))
 		return;
-	if (kind == 4 && m->h >= 3 && m->w >= 3)
+	if (kind == 12 && m->h > 0)
+		random_transpose(n, from);
+	else if (kind == 4 && m->h >= 3 && m->w >= 3)
 		enpu_net_pool(n, from, pick(2, 3), pick(1, 2), pick(0, 1));
 	else if (kind == 5)
 		enpu_net_scale(n, from);

@@ -43,6 +43,7 @@ void enpu_net_relu(struct enpu_net *n, int from);
 void enpu_net_add(struct enpu_net *n, int a, int b);
 void enpu_net_mul(struct enpu_net *n, int a, int b);
 void enpu_net_concat(struct enpu_net *n, int a, int b);
+void enpu_net_transpose(struct enpu_net *n, int from, const int64_t order[4]);
 /* Up to @layers random layers, one on the other or on earlier maps. */
 void enpu_net_random(struct enpu_net *n, int layers);
 

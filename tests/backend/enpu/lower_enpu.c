@@ -2,7 +2,7 @@
 /*
  * Random networks on core enpu of several sizes against the operators on the CPU, bit for bit, as a
  * whole and layer by layer; the compiler's cycles against the device's; what is refused, and why;
- * how kernels are computed that are larger than an ifmap pad.
+ * how kernels are computed that are larger than an ifmap pad, and all transpositions.
  * Usage: lower_enpu [--count N] [--seed N]; TAP.
  */
 #include <stdio.h>
@@ -146,30 +146,69 @@ static void check_qlinear(void)
 }
 
 /* It runs on the core, in this way, and gives the CPU's bytes. */
-static void check_large(const char *text, int64_t channels, struct enpu_conv c)
+static const char *run_as(const char *text, struct enpu_net *n)
 {
+	static char reasons[600];
 	struct search s = { .text = text, .runs = true };
 	struct cnnrt_program *p = NULL;
 	struct bench t = { .core = "enpu" };
 	const char *wrong = NULL;
-	struct enpu_net n;
 	struct answer got;
 	size_t len;
-	void *file;
+	void *file = enpu_net_end(n, &len);
+
+	if (!bench_open(&t, devices[0].name) && !compile(&t, file, len, false, &p)) {
+		cnnrt_program_explain(p, look, &s);
+		wrong = run_both(&t, file, len, false, 5, &got);
+	}
+	snprintf(reasons, sizeof(reasons), "%s", s.reasons[0] ? s.reasons : t.err.text);
+	cnnrt_program_free(p);
+	bench_close(&t);
+	free(file);
+	return s.found ? with_seed(wrong, 5) : reasons;
+}
+
+static void check_large(const char *text, int64_t channels, struct enpu_conv c)
+{
+	struct enpu_net n;
 
 	random_state = 11;
 	enpu_net_begin(&n, 2, channels, 21, 19);
 	enpu_net_conv(&n, 0, &c);
 	enpu_net_add(&n, 1, 1);
-	file = enpu_net_end(&n, &len);
-	if (!bench_open(&t, devices[0].name) && !compile(&t, file, len, false, &p)) {
-		cnnrt_program_explain(p, look, &s);
-		wrong = run_both(&t, file, len, false, 5, &got);
+	check(text, run_as(text, &n));
+}
+
+/* Do axes other than the images, of which there is one, change places? */
+static bool moves(const int64_t order[4])
+{
+	int64_t last = 0;
+
+	for (int i = 0; i < 4; i++) {
+		if (order[i] && order[i] < last)
+			return true;
+		last = order[i] ? order[i] : last;
 	}
-	check(text, !s.found ? s.reasons : wrong);
-	cnnrt_program_free(p);
-	bench_close(&t);
-	free(file);
+	return false;
+}
+
+static void check_transpositions(void)
+{
+	const char *wrong = NULL;
+	struct enpu_net n;
+
+	for (int64_t i = 0; i < 256 && !wrong; i++) {
+		const int64_t order[4] = { i & 3, i >> 2 & 3, i >> 4 & 3, i >> 6 };
+
+		if ((1 << order[0] | 1 << order[1] | 1 << order[2] | 1 << order[3]) != 15)
+			continue;
+		enpu_net_begin(&n, 1, 20, 5, 7);
+		enpu_net_relu(&n, 0);
+		enpu_net_transpose(&n, 1, order);
+		enpu_net_relu(&n, 2);
+		wrong = run_as(moves(order) ? "Transpose: a layer of 1 stage" : "Relu: a layer", &n);
+	}
+	check("transpositions", wrong);
 }
 
 static void check_large_kernels(void)
@@ -219,5 +258,6 @@ int main(int argc, char **argv)
 	check_random(seed, count);
 	check_refusals();
 	check_large_kernels();
+	check_transpositions();
 	return end_checks();
 }
