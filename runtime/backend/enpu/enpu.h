@@ -63,7 +63,7 @@ enum { ENPUC_ROWS, ENPUC_COLUMNS, ENPUC_AXES };
 struct enpuc_gather {
 	bool used;
 	int64_t out[ENPUC_AXES], in[ENPUC_AXES];	/* pixels from one of a phase to the next */
-	int64_t kernel_rows;		/* that are channels, or 1; in[ENPUC_ROWS] is their stride */
+	int64_t kernel_rows;		/* that are channels, with stride in[ENPUC_ROWS]; or 1 */
 	int64_t dilation;		/* of these */
 };
 
@@ -156,7 +156,7 @@ struct enpuc_slab enpuc_slab_of(const struct enpuc_layer *l, const struct enpuc_
 struct enpuc_slab enpuc_largest_slab(const struct enpuc_layer *l, int64_t h, int64_t w);
 /* All of both maps. */
 struct enpuc_slab enpuc_whole(const struct enpuc_layer *l);
-/* Commands of a slab at most; clocks of copies that @used gathers, besides one for each word. */
+/* Commands of a slab at most; clocks of gathering copies besides one for each word. */
 int64_t enpuc_slab_commands(const struct enpuc_layer *l);
 uint64_t enpuc_gather_cycles(const struct enpuc_layer *l, const struct enpuc_slab *s);
 

@@ -224,7 +224,8 @@ static bool sees_input(const struct enpuc_layer *l)
 static bool fits_whole(const struct enpuc_core *core, const struct enpuc_node *n,
 		       const struct enpuc_layer *l)
 {
-	return !l->gather.used && l->n == 1 && l->ho <= ENPUC_FIELD_MAX && l->wo <= ENPUC_FIELD_MAX &&
+	return !l->gather.used && l->n == 1 && l->ho <= ENPUC_FIELD_MAX &&
+	       l->wo <= ENPUC_FIELD_MAX &&
 	       slab_cycles(&core->hw, n, l->ho, l->wo) <= core->hw.cycles_max / 4 &&
 	       enpuc_fits_whole(core, l);
 }

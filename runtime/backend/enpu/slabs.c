@@ -69,7 +69,8 @@ static void move_window(struct slabs *s, const struct window *w)
 		.va = enpuc_address(s->e, w->value) + w->image +
 		      (w->y * w->width + w->x) * w->pixel,
 		.rows = w->h, .row_bytes = w->w * w->pixel,
-		.va_pitch = w->step[ENPUC_ROWS] * w->width * w->pixel, .local_pitch = w->w * w->pixel,
+		.va_pitch = w->step[ENPUC_ROWS] * w->width * w->pixel,
+		.local_pitch = w->w * w->pixel,
 	};
 	int64_t down = c.va_pitch, count = 1;
 

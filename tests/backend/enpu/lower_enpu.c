@@ -206,7 +206,8 @@ static void check_transpositions(void)
 		enpu_net_relu(&n, 0);
 		enpu_net_transpose(&n, 1, order);
 		enpu_net_relu(&n, 2);
-		wrong = run_as(moves(order) ? "Transpose: a layer of 1 stage" : "Relu: a layer", &n);
+		wrong = run_as(moves(order) ? "Transpose: a layer of 1 stage" : "Relu: a layer",
+			       &n);
 	}
 	check("transpositions", wrong);
 }
@@ -235,8 +236,8 @@ static void check_refusals(void)
 {
 	check_conv("300 input channels, limit of enpu 256", 300,
 		   (struct enpu_conv){ .kernel = { 1, 1 }, .stride = { 1, 1 } });
-	check_conv("kernel of 9 x 9 points with its dilation, limit of enpu 64 in all; its rows are "
-		   "too many channels, or too long", 29,
+	check_conv("kernel of 9 x 9 points with its dilation, limit of enpu 64 in all; its rows "
+		   "are too many channels, or too long", 29,
 		   (struct enpu_conv){ .kernel = { 9, 9 }, .stride = { 1, 1 } });
 	check_conv("row stride 16, limit of enpu 15", 4,
 		   (struct enpu_conv){ .kernel = { 1, 1 }, .stride = { 16, 1 } });
