@@ -90,6 +90,19 @@ void random_conv(struct conv *c)
 	}
 }
 
+void transpose_conv(struct conv *c)
+{
+	int64_t out = c->w[0] / c->groups;
+
+	c->w[0] = c->x[1];
+	c->w[1] = out;
+	for (int i = 0; i < 4; i++) {
+		int64_t most = (c->w[2 + i % 2] - 1) * c->dilation[i % 2] / 2;
+
+		c->pads[i] = c->pads[i] < most ? c->pads[i] : most;
+	}
+}
+
 void conv_attributes(Onnx__NodeProto *n, const struct conv *c)
 {
 	ob_attr_int(n, "group", c->groups);
@@ -155,4 +168,23 @@ void add_product(struct onnx_build *b, bool quantised)
 		ob_node(b, "QLinearMatMul", "x xs xz w ws wz ys yz", "y");
 	else
 		ob_node(b, "MatMulInteger", "x w xz wz", "y");
+}
+
+void add_transposed(struct onnx_build *b)
+{
+	const int64_t x[4] = { pick(1, 2), pick(1, 20), pick(1, 9), pick(1, 9) };
+	const int64_t w[4] = { x[1], pick(1, 30), pick(1, 5), pick(1, 5) };
+	const int64_t strides[2] = { pick(1, 4), pick(1, 4) };
+	const int64_t pads[4] = { pick(0, w[2] - 1), pick(0, w[3] - 1), 0, 0 };
+	int x_type = byte_type(), w_type = byte_type();
+	Onnx__NodeProto *n;
+
+	ob_input(b, "x", x_type, 4, x);
+	add_bytes(b, "w", w_type, 4, w);
+	add_zero(b, "xz", x_type, 1);
+	add_zero(b, "wz", w_type, 1);
+	add_quantisation(b, w[1], w[0] * w[2] * w[3], true);
+	n = ob_node(b, "QLinearConvTranspose", "x xs xz w ws wz ys yz bias", "y");
+	ob_attr_ints(n, "strides", 2, strides);
+	ob_attr_ints(n, "pads", 4, pads);
 }

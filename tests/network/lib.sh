@@ -11,7 +11,7 @@ cnnquant=$build/runtime/tools/cnnquant
 file_of()
 {
 	case $1 in
-	resnet8 | ds-cnn | mobile-u8 | shifted) echo "$1.tflite" ;;
+	resnet8 | ds-cnn | mobile-u8 | shifted | segments-*) echo "$1.tflite" ;;
 	*) echo "$1.onnx" ;;
 	esac
 }

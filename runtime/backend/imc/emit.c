@@ -14,19 +14,19 @@ struct tile {
 /* A step of a tile: number @i. */
 struct step {
 	struct imcc_phase phase;
-	int64_t phase_number, c0, c;
+	int64_t phase_number, addend, c0, c;
 };
 
 /* What a bank holds. */
 struct loaded {
 	bool any;
-	int64_t block, n, y, x, k0, phase, c0;
+	int64_t block, n, y, x, k0, phase, addend, c0;
 };
 
 struct emitter {
 	const struct imcc_hw *hw;
 	const struct imcc_node *n;
-	uint32_t in, out, weights;	/* addresses */
+	uint32_t in, out, weights, starts;	/* addresses */
 	struct loaded input, weight;	/* what the banks that were filled last hold */
 	uint32_t input_bank, weight_bank;
 };
@@ -96,13 +96,15 @@ static struct tile get_tile(const struct imcc_node *n, int64_t i)
 
 static int64_t count_steps(const struct imcc_node *n, int64_t block)
 {
-	return imcc_phases(&n->conv) * cnn_div_up(block_inputs(&n->conv, block), n->plan.c);
+	return imcc_phases(&n->conv) * n->conv.addends *
+	       cnn_div_up(block_inputs(&n->conv, block), n->plan.c);
 }
 
 static struct step get_step(const struct imcc_node *n, const struct tile *t, int64_t i)
 {
 	int64_t inputs = block_inputs(&n->conv, t->block), parts = cnn_div_up(inputs, n->plan.c);
-	struct step s = { .phase_number = i / parts, .c0 = i % parts * n->plan.c };
+	struct step s = { .phase_number = i / parts / n->conv.addends,
+			  .addend = i / parts % n->conv.addends, .c0 = i % parts * n->plan.c };
 
 	s.phase = imcc_phase(&n->conv, s.phase_number);
 	s.c = cnn_min(n->plan.c, inputs - s.c0);
@@ -119,7 +121,7 @@ struct region {
 static struct region get_region(const struct imcc_conv *v, const struct tile *t)
 {
 	return (struct region){
-		.y = t->y * v->y.stride - v->y.pad, .x = t->x * v->x.stride - v->x.pad,
+		.y = imcc_input_at(&v->y, t->y), .x = imcc_input_at(&v->x, t->x),
 		.rows = imcc_reach(v, &v->y, t->h), .columns = imcc_reach(v, &v->x, t->w),
 	};
 }
@@ -172,12 +174,14 @@ static void load_input(struct emitter *u, struct seqc *s, const struct tile *t,
 static int64_t weights_at(const struct imcc_node *n, const struct tile *t, const struct step *s)
 {
 	const struct imcc_conv *v = &n->conv;
-	int64_t taps = imcc_taps_before(v, imcc_phases(v)), inputs = block_inputs(v, t->block);
+	int64_t taps = imcc_taps_before(v, imcc_phases(v)) * v->addends;
+	int64_t inputs = block_inputs(v, t->block);
 	int64_t before = t->block * block_outputs(v, 0) * block_inputs(v, 0) * taps;
 
 	before += t->k0 * inputs * taps;
-	before += t->k * inputs * imcc_taps_before(v, s->phase_number);
-	return (before + t->k * s->phase.n * s->phase.n * s->c0) * v->fold * v->size;
+	before += t->k * inputs * imcc_taps_before(v, s->phase_number) * v->addends;
+	before += t->k * s->phase.n * s->phase.n * (s->addend * inputs + s->c0);
+	return before * v->fold * v->size;
 }
 
 static int64_t weight_bytes(const struct imcc_node *n, const struct tile *t, const struct step *s)
@@ -188,7 +192,8 @@ static int64_t weight_bytes(const struct imcc_node *n, const struct tile *t, con
 static bool is_same(const struct loaded *a, const struct loaded *b)
 {
 	return a->any && a->block == b->block && a->n == b->n && a->y == b->y && a->x == b->x &&
-	       a->k0 == b->k0 && a->phase == b->phase && a->c0 == b->c0;
+	       a->k0 == b->k0 && a->phase == b->phase && a->addend == b->addend &&
+	       a->c0 == b->c0;
 }
 
 /* Brings what a step reads to the banks that no plane uses, unless it is there. */
@@ -198,7 +203,8 @@ static void load_step(struct emitter *u, struct seqc *s, const struct tile *t,
 	const struct loaded input = { .any = true, .block = t->block, .n = t->n, .y = t->y,
 				      .x = t->x, .c0 = step->c0 };
 	const struct loaded weight = { .any = true, .block = t->block, .k0 = t->k0,
-				       .phase = step->phase_number, .c0 = step->c0 };
+				       .phase = step->phase_number, .addend = step->addend,
+				       .c0 = step->c0 };
 
 	if (!is_same(&u->input, &input)) {
 		u->input_bank ^= 1;
@@ -291,8 +297,8 @@ static void add_conv(const struct emitter *u, struct seqc *s, const struct job *
 {
 	const struct imcc_conv *v = &u->n->conv;
 	const struct imcc_phase *f = &j->step->phase;
-	int64_t y = j->a * v->y.stride + f->y * v->y.dilation;
-	int64_t x = j->b * v->x.stride + f->x * v->x.dilation;
+	int64_t y = j->a * v->y.class_input + f->y.input;
+	int64_t x = j->b * v->x.class_input + f->x.input;
 	const uint32_t insn[4] = {
 		CNNACC_IMC_CONV | (j->accumulate ? CNNACC_IMC_CONV_ACCUMULATE : 0) |
 			(u->input_bank ? CNNACC_IMC_CONV_INPUT1 : 0) |
@@ -337,13 +343,67 @@ static void add_plane(const struct emitter *u, struct seqc *s, const struct job 
 
 static void add_step(const struct emitter *u, struct seqc *s, struct job *j, uint32_t unit)
 {
-	const struct imcc_conv *v = &u->n->conv;
+	const struct imcc_taps *y = &j->step->phase.y, *x = &j->step->phase.x;
 
-	for (j->a = 0; j->a < cnn_min(v->y.classes, j->t->h); j->a++)
-		for (j->b = 0; j->b < cnn_min(v->x.classes, j->t->w); j->b++) {
+	for (j->a = y->class_first; j->a < cnn_min(y->class_end, j->t->h); j->a++)
+		for (j->b = x->class_first; j->b < cnn_min(x->class_end, j->t->w); j->b++) {
 			add_plane(u, s, j, unit);
 			j->waits = true;
 		}
+}
+
+/* Has it planes? A transposed kernel may have a phase without taps, a tile one without results. */
+static bool has_planes(const struct tile *t, const struct step *s)
+{
+	return s->phase.n && s->phase.y.class_first < t->h && s->phase.x.class_first < t->w;
+}
+
+static bool is_transposed(const struct imcc_conv *v)
+{
+	return v->y.transposed || v->x.transposed;
+}
+
+static bool has_phase_without_taps(const struct imcc_conv *v)
+{
+	for (int64_t i = 0; i < imcc_phases(v); i++)
+		if (!imcc_phase(v, i).n)
+			return true;
+	return false;
+}
+
+/* Rows of results of which each has sums of its own to start with. */
+static int64_t start_rows(const struct imcc_node *n)
+{
+	return cnn_min(n->conv.y.classes, n->plan.h);
+}
+
+/* Brings what the sums of a tile start with to the memory unit, if no plane begins them. */
+static void start_sums(const struct emitter *u, struct seqc *s, const struct tile *t,
+		       uint32_t unit)
+{
+	const struct imcc_conv *v = &u->n->conv;
+	int64_t pixel = t->k * IMCC_RESULT_BYTES, rows = start_rows(u->n);
+	int64_t channel = t->block * block_outputs(v, 0) + t->k0;
+
+	if (!v->x_zero && is_transposed(v) && has_phase_without_taps(v))
+		seqc_fill(s, CNNACC_IMC_UNIT0 + unit, 0, t->h * t->w * pixel);
+	for (int64_t a = 0; v->x_zero && a < cnn_min(rows, t->h); a++) {
+		const struct seqc_copy copy = {
+			.memory = CNNACC_IMC_UNIT0 + unit, .rows = imcc_class_size(&v->y, a, t->h),
+			.va = u->starts + channel * rows * u->n->plan.w * IMCC_RESULT_BYTES +
+			      a * u->n->plan.w * pixel,
+			.row_bytes = t->w * pixel, .local = a * t->w * pixel,
+			.local_pitch = v->y.classes * t->w * pixel, .weights = true,
+		};
+
+		seqc_copy(s, &copy);
+	}
+}
+
+/* Is there something in the cells of a step's results? */
+static bool adds(const struct imcc_conv *v, const struct step *s, int64_t number)
+{
+	return is_transposed(v) ? v->x_zero || s->addend || s->c0 : number > 0;
 }
 
 static void run(struct seqc *s, int64_t tile, uint32_t buffer, void *opaque)
@@ -351,14 +411,21 @@ static void run(struct seqc *s, int64_t tile, uint32_t buffer, void *opaque)
 	struct emitter *u = opaque;
 	const struct tile t = get_tile(u->n, tile);
 	int64_t steps = t.k ? count_steps(u->n, t.block) : 0;
+	bool running = false;
 
+	if (t.k)
+		start_sums(u, s, &t, buffer);
 	for (int64_t i = 0; i < steps; i++) {
 		const struct step step = get_step(u->n, &t, i);
-		struct job j = { .t = &t, .step = &step, .accumulate = i, .waits = i };
+		struct job j = { .t = &t, .step = &step, .waits = running,
+				 .accumulate = adds(&u->n->conv, &step, i) };
 
+		if (!has_planes(&t, &step))
+			continue;
 		if (i)
 			load_step(u, s, &t, &step);
 		add_step(u, s, &j, buffer);
+		running = true;
 	}
 }
 
@@ -369,7 +436,9 @@ int64_t imcc_tile_commands(const struct imcc_node *n)
 	const struct imcc_conv *v = &n->conv;
 	int64_t planes = cnn_min(v->y.classes, n->plan.h) * cnn_min(v->x.classes, n->plan.w);
 
-	return count_steps(n, 0) * (4 + 3 * planes) + 3;
+	if (is_transposed(v))
+		planes = 1;
+	return count_steps(n, 0) * (4 + 3 * planes) + 3 + start_rows(n) + 1;
 }
 
 #define TRANSFER	20	/* cycles of a transfer and its commands besides its lines */
@@ -388,14 +457,20 @@ uint64_t imcc_tile_cycles(const struct imcc_hw *hw, const struct imcc_node *n)
 	int64_t rows = imcc_reach(v, &v->y, t.h), columns = imcc_reach(v, &v->x, t.w);
 	uint64_t cycles = TRANSFER + copy_cycles(t.h, t.w, t.k * IMCC_RESULT_BYTES);
 
+	if (is_transposed(v))
+		cycles *= 2;	/* what the sums start with */
+
 	for (int64_t i = 0; i < count_steps(n, 0); i++) {
 		const struct step step = get_step(n, &t, i);
 		struct job j = { .t = &t, .step = &step };
 
 		cycles += 2 * copy_cycles(rows, columns, step.c * v->size);
 		cycles += copy_cycles(1, 1, weight_bytes(n, &t, &step));
-		for (j.a = 0; j.a < cnn_min(v->y.classes, t.h); j.a++)
-			for (j.b = 0; j.b < cnn_min(v->x.classes, t.w); j.b++) {
+		if (!has_planes(&t, &step))
+			continue;
+		for (j.a = step.phase.y.class_first; j.a < cnn_min(step.phase.y.class_end, t.h); j.a++)
+			for (j.b = step.phase.x.class_first;
+			     j.b < cnn_min(step.phase.x.class_end, t.w); j.b++) {
 				const struct imcc_plane p = get_plane(&u, &j);
 				const struct imcc_cycles c = imcc_plane_cycles(hw, &p);
 
@@ -445,7 +520,7 @@ static void pack_tile(const struct imcc_node *n, const struct tile *t, uint8_t *
 		const struct step step = get_step(n, t, i);
 		const struct imcc_part part = {
 			.block = t->block, .k0 = t->k0, .k = t->k, .c0 = step.c0, .c = step.c,
-			.phase = step.phase,
+			.phase = step.phase, .addend = step.addend,
 		};
 
 		imcc_pack(&n->conv, &part, to + weights_at(n, t, &step));
@@ -456,7 +531,7 @@ static void pack_tile(const struct imcc_node *n, const struct tile *t, uint8_t *
 static int add_weights(struct cnn_compile *compile, const struct imcc_node *n, uint32_t *va)
 {
 	const struct imcc_conv *v = &n->conv;
-	int64_t taps = imcc_taps_before(v, imcc_phases(v)), bytes = 0, at;
+	int64_t taps = imcc_taps_before(v, imcc_phases(v)) * v->addends, bytes = 0, at;
 
 	for (int64_t b = 0; b < v->blocks; b++)
 		bytes += block_outputs(v, b) * block_inputs(v, b) * taps * v->fold * v->size;
@@ -467,6 +542,42 @@ static int add_weights(struct cnn_compile *compile, const struct imcc_node *n, u
 		for (t.k0 = 0; t.k0 < block_outputs(v, t.block); t.k0 += t.k) {
 			t.k = cnn_min(n->plan.k, block_outputs(v, t.block) - t.k0);
 			pack_tile(n, &t, compile->weights.data + at);
+		}
+	*va = CNN_VA_WEIGHTS + (uint32_t)at;
+	return CNN_OK;
+}
+
+/* Writes what the sums of a part's channels start with, [rows][columns of a tile][k]. */
+static void pack_starts(const struct imcc_node *n, const struct tile *t, int32_t *to)
+{
+	const struct imcc_conv *v = &n->conv;
+	int64_t columns = cnn_min(v->x.classes, v->x.out), first = t->block * block_outputs(v, 0) + t->k0;
+
+	for (int64_t a = 0; a < start_rows(n); a++)
+		for (int64_t x = 0; x < n->plan.w; x++) {
+			const struct imcc_phase f = imcc_phase(v, a * columns + x % v->x.classes);
+
+			for (int64_t k = first; k < first + t->k; k++)
+				*to++ = f.n ? imcc_start(v, k, &f) : 0;
+		}
+}
+
+/* Adds what all sums start with to the image; the address. */
+static int add_starts(struct cnn_compile *compile, const struct imcc_node *n, uint32_t *va)
+{
+	const struct imcc_conv *v = &n->conv;
+	int64_t one = start_rows(n) * n->plan.w;	/* numbers of a channel */
+	int64_t at = cnn_image_add(compile, &compile->weights,
+				   one * v->groups * v->co * IMCC_RESULT_BYTES, CNNACC_LINE_SIZE);
+
+	if (at < 0)
+		return (int)at;
+	for (struct tile t = { 0 }; t.block < v->blocks; t.block++)
+		for (t.k0 = 0; t.k0 < block_outputs(v, t.block); t.k0 += t.k) {
+			int64_t first = t.block * block_outputs(v, 0) + t.k0;
+
+			t.k = cnn_min(n->plan.k, block_outputs(v, t.block) - t.k0);
+			pack_starts(n, &t, (int32_t *)(compile->weights.data + at) + first * one);
 		}
 	*va = CNN_VA_WEIGHTS + (uint32_t)at;
 	return CNN_OK;
@@ -484,5 +595,7 @@ int imcc_emit(struct imcc_core *core, int node)
 	};
 	int ret = add_weights(core->base.compile, n, &u.weights);
 
+	if (!ret && n->conv.x_zero)
+		ret = add_starts(core->base.compile, n, &u.starts);
 	return ret ? ret : add_programs(core, &u, &s);
 }

@@ -100,11 +100,21 @@ static const char *format_name(const struct imcc_conv *v)
 										       "INT8";
 }
 
+/* n of the first phase that has taps. */
+static int64_t first_n(const struct imcc_conv *v)
+{
+	int64_t n = 0;
+
+	for (int64_t i = 0; i < imcc_phases(v) && !n; i++)
+		n = imcc_phase(v, i).n;
+	return cnn_max(n, 1);
+}
+
 /* The mode of the first plane of a tile; others of other sizes may have the other one. */
 static bool is_full(const struct imcc_hw *hw, const struct imcc_node *n)
 {
 	const struct imcc_conv *v = &n->conv;
-	struct imcc_plane p = { .n = imcc_phase(v, 0).n, .cin = n->plan.c * v->fold, .cout = n->plan.k,
+	struct imcc_plane p = { .n = first_n(v), .cin = n->plan.c * v->fold, .cout = n->plan.k,
 				.size = v->size };
 
 	p.h = imcc_class_size(&v->y, 0, n->plan.h) + p.n - 1;
@@ -117,18 +127,20 @@ static void describe(const struct imcc_hw *hw, const struct imcc_node *n, const 
 		     char *reason)
 {
 	const struct imcc_conv *v = &n->conv;
-	int64_t tiles = imcc_tiles(n), classes = v->y.classes * v->x.classes;
+	bool transposed = v->y.transposed || v->x.transposed;
+	int64_t tiles = imcc_tiles(n), classes = transposed ? 1 : v->y.classes * v->x.classes;
 	int len = snprintf(reason, CNN_REASON_LEN, "%s: %s %s, n %lld, %s reuse, %lld tile%s", op,
-			   format_name(v), v->product ? "matrix product" : "convolution",
-			   (long long)imcc_phase(v, 0).n, is_full(hw, n) ? "full" : "partial",
+			   format_name(v), v->product ? "matrix product" :
+			   transposed ? "transposed convolution" : "convolution",
+			   (long long)first_n(v), is_full(hw, n) ? "full" : "partial",
 			   (long long)tiles, tiles == 1 ? "" : "s");
 
 	if (v->fold > 1)
 		len += snprintf(reason + len, CNN_REASON_LEN - (size_t)len,
 				", %lld columns as channels", (long long)v->fold);
 	if (imcc_phases(v) > 1)
-		len += snprintf(reason + len, CNN_REASON_LEN - (size_t)len, ", %lld phases of taps",
-				(long long)imcc_phases(v));
+		len += snprintf(reason + len, CNN_REASON_LEN - (size_t)len, ", %lld phases of %s",
+				(long long)imcc_phases(v), transposed ? "results" : "taps");
 	if (classes > 1)
 		len += snprintf(reason + len, CNN_REASON_LEN - (size_t)len,
 				", %lld classes of results", (long long)classes);

@@ -37,16 +37,26 @@ struct imcc_hw {
  *	step * (q + m) + a * stride + b * dilation - pad:
  *
  * for each class a and phase b a convolution of stride 1 over every step-th input.
+ *
+ * Transposed, they meet where input * stride + k * dilation - pad = o. Then each class of results
+ * has a phase of its own, whose taps are those that fall on inputs, in descending order:
+ *
+ *	input = step * (q + m) + what depends on the class, k = last - phases * m
  */
 struct imcc_axis {
 	int64_t in, out, kernel, stride, dilation, pad;
+	bool transposed;
 	int64_t classes, phases, step;
+	int64_t class_input;		/* inputs from class to class of a phase */
+	int64_t first_input;		/* the lowest that result 0 or those of its step may meet */
 };
 
-/* Elements from one output channel, input channel, row and column of the kernel to the next. */
+/* Elements from one group, output channel, input channel, row and column of the kernel to the next. */
 struct imcc_weights {
 	const void *data;
-	int64_t k, c, y, x;
+	int64_t group, k, c, y, x;
+	bool is_unsigned;		/* uint8 */
+	const struct cnn_tensor *zero;	/* subtracted from bytes; NULL: nothing is */
 };
 
 /* What is computed: the node as a convolution. Filled by match. */
@@ -61,6 +71,8 @@ struct imcc_conv {
 	uint32_t format;		/* enum cnnacc_imc_format */
 	int64_t size;			/* bytes of a component */
 	uint8_t pad_byte;		/* what surrounds the map */
+	int32_t x_zero;			/* subtracted from the input, by what the sums start with */
+	int64_t addends;		/* bytes whose sum is a weight less its zero point */
 	/*
 	 * Columns of the kernel that are channels of an element, which then is so many pixels; the
 	 * planes have one tap. 1: none.
@@ -90,9 +102,17 @@ struct imcc_core {
 	struct imcc_node *nodes;	/* by node index */
 };
 
-/* The taps of one phase of both axes: a kernel of n x n, zeros where an axis has fewer. */
+/* The taps of a phase of an axis: first, first + step, ... of the kernel. */
+struct imcc_taps {
+	int64_t first, step, count;
+	int64_t input;			/* what class 0 meets first, from the first input of a tile on */
+	int64_t class_first, class_end;	/* of its results */
+};
+
+/* One phase of both axes: a kernel of n x n, zeros where an axis has fewer; 0: no taps at all. */
 struct imcc_phase {
-	int64_t y, x, n;
+	struct imcc_taps y, x;
+	int64_t n;
 };
 
 /* A plane as SETUP has it. */
@@ -108,14 +128,24 @@ struct imcc_cycles {
 
 /* ---- planes.c ---------------------------------------------------------------------------- */
 
-/* Sets classes, phases and step. */
+/* Sets what is behind transposed. */
 void imcc_set_axis(struct imcc_axis *a);
+/* The first input that results from @out on meet; @out is a multiple of imcc_unit(). */
+int64_t imcc_input_at(const struct imcc_axis *a, int64_t out);
+/* Results of a tile along an axis are a multiple of this, or all. */
+static inline int64_t imcc_unit(const struct imcc_axis *a)
+{
+	return a->transposed ? a->classes : 1;
+}
+
+/* Taps of the largest phase along an axis, at most. */
+int64_t imcc_most_taps(const struct imcc_conv *v);
 /*
  * Makes the columns of the kernel channels and each of its rows a phase, so that no weight is a
  * zero that the kernel does not have; false if the convolution does not allow that.
  */
 bool imcc_fold(struct imcc_conv *v);
-/* Phases of both axes that have taps, and number @i of them, in the order of their sums. */
+/* Phases of both axes, and number @i of them, in the order of their sums. */
 int64_t imcc_phases(const struct imcc_conv *v);
 struct imcc_phase imcc_phase(const struct imcc_conv *v, int64_t i);
 /* Sum of n * n of the phases before number @i. */
@@ -167,9 +197,16 @@ int imcc_emit(struct imcc_core *core, int node);
 struct imcc_part {
 	int64_t block, k0, k, c0, c;
 	struct imcc_phase phase;
+	int64_t addend;
 };
 
+/* Weight of bytes @data less its zero point: of channel @k of all, @c of its group, a tap. */
+int32_t imcc_weight(const struct imcc_conv *v, int64_t k, int64_t c, int64_t y, int64_t x);
+/* Addend @i of a weight; the rest of it is not 0 if there are more. */
+int8_t imcc_addend(int32_t weight, int64_t i, int32_t *rest);
 /* Writes [k][n][n][fold][c] weights. */
 void imcc_pack(const struct imcc_conv *v, const struct imcc_part *p, void *to);
+/* What the sums of channel @k of all start with, in a phase: x_zero times its weights, negative. */
+int32_t imcc_start(const struct imcc_conv *v, int64_t k, const struct imcc_phase *f);
 
 #endif

@@ -22,13 +22,18 @@ struct product {
 	int out;
 };
 
+static bool is_conv(const struct cnn_node *n)
+{
+	return n->op == CNN_OP_CONV || n->op == CNN_OP_CONV_TRANSPOSE;
+}
+
 static bool is_product(const struct cnn_graph *g, const struct cnn_node *n)
 {
 	const struct cnn_tensor *y = cnn_node_out(g, n, 0), *w = cnn_node_in(g, n, 1);
 
 	if (n->op == CNN_OP_GEMM && (n->params.gemm.alpha != 1 || n->params.gemm.beta != 1))
 		return false;
-	return (n->op == CNN_OP_CONV || n->op == CNN_OP_GEMM || n->op == CNN_OP_MATMUL) && y &&
+	return (is_conv(n) || n->op == CNN_OP_GEMM || n->op == CNN_OP_MATMUL) && y &&
 	       y->dtype == CNN_FLOAT32 && y->rank > 0 && w && w->data;
 }
 
@@ -76,7 +81,7 @@ static int get_terms(struct product *p)
 	p->out = n->out[0];
 	for (int i = 2; i < n->n_in && i < 2 + TERMS_MAX; i++)
 		in[i - 2] = n->in[i];
-	if (n->op == CNN_OP_CONV && in[0] >= 0) {
+	if (is_conv(n) && in[0] >= 0) {
 		if (!p->g->values[in[0]].t.data)
 			return false;
 		in[0] = add_bias(p, in[0]);
@@ -131,6 +136,86 @@ static int detach(struct product *p)
 	return value < 0 ? value : CNN_OK;
 }
 
+/* ---- transposed convolutions of bytes ---------------------------------------------------- */
+
+enum { X, X_SCALE, X_ZERO, W, W_SCALE, W_ZERO, Y_SCALE, Y_ZERO, BIAS, INPUTS };
+
+/* A QLinearConvTranspose of bytes whose constants are known? */
+static bool is_transposed(const struct cnn_graph *g, const struct cnn_node *n)
+{
+	bool good = n->op == CNN_OP_QLINEAR_CONV_TRANSPOSE && n->act.kind == CNN_ACT_NONE;
+
+	for (int i = X_SCALE; i < n->n_in && good; i++)
+		good = !cnn_node_in(g, n, i) || cnn_node_in(g, n, i)->data;
+	return good && cnn_dtype_size(cnn_node_in(g, n, X)->dtype) == 1 &&
+	       cnn_dtype_size(cnn_node_in(g, n, W)->dtype) == 1 &&
+	       cnn_node_out(g, n, 0)->rank == 4;
+}
+
+/* The bias as the constant that RequantizeSums has. */
+static int add_wide_bias(const struct product *p)
+{
+	const struct cnn_tensor *bias = cnn_node_in(p->g, &p->g->nodes[p->node], BIAS);
+	struct cnn_tensor t = { .dtype = CNN_INT64, .rank = 1,
+				.dims = { p->g->values[p->out].t.dims[1] } };
+	char name[128];
+	int ret = cnn_tensor_alloc(&t, p->g->limits.tensor_bytes, p->err);
+
+	if (ret)
+		return ret;
+	for (int64_t k = 0; k < t.dims[0]; k++)
+		((int64_t *)t.data)[k] = bias ? ((const int32_t *)bias->data)[k] : 0;
+	snprintf(name, sizeof(name), "%.100s_terms", p->g->nodes[p->node].name);
+	ret = cnn_graph_add_value(p->g, name, &t, p->err);
+	if (ret < 0)
+		cnn_tensor_release(&t);
+	return ret;
+}
+
+/* Makes it the sums; *sums: their value. */
+static int turn_transposed(const struct product *p, const int in[INPUTS], int *sums)
+{
+	struct cnn_node *n;
+
+	*sums = add_value(p, "_sums");
+	if (*sums < 0)
+		return *sums;
+	p->g->values[*sums].t.dtype = CNN_INT32;
+	n = &p->g->nodes[p->node];
+	n->n_in = 1;
+	n->out[0] = *sums;
+	return cnn_rewrite_rename(n, CNN_OP_INTEGER_CONV_TRANSPOSE, p->err) ?:
+	       cnn_rewrite_set_input(n, 1, in[W], p->err) ?:
+	       cnn_rewrite_set_input(n, 2, in[X_ZERO], p->err) ?:
+	       cnn_rewrite_set_input(n, 3, in[W_ZERO], p->err);
+}
+
+/* It becomes sums of products, and RequantizeSums behind them. Moves p->node there. */
+static int split_transposed(struct product *p)
+{
+	static const int order[] = { X_SCALE, W_SCALE, Y_SCALE, Y_ZERO };
+	int64_t bits = p->g->nodes[p->node].params.product.multiplier_bits;
+	int in[INPUTS], sums, terms, ret;
+	struct cnn_node *n = &p->g->nodes[p->node];
+
+	for (int i = 0; i < INPUTS; i++)
+		in[i] = i < n->n_in ? n->in[i] : -1;
+	p->out = n->out[0];
+	terms = add_wide_bias(p);
+	ret = terms < 0 ? terms : turn_transposed(p, in, &sums);
+	ret = ret ?: cnn_rewrite_insert(p->g, p->node + 1, CNN_OP_REQUANTIZE_SUMS, sums, p->out,
+					p->err);
+	if (ret)
+		return ret;
+	n = &p->g->nodes[++p->node];
+	n->params.sums.axis = 1;
+	n->params.product.multiplier_bits = bits;
+	ret = cnn_rewrite_set_input(n, 1, terms, p->err);
+	for (int i = 0; i < 4 && !ret; i++)
+		ret = cnn_rewrite_set_input(n, 2 + i, in[order[i]], p->err);
+	return ret;
+}
+
 static int legalize_node(struct cnn_graph *g, int *i, struct cnn_err *err)
 {
 	struct cnn_qproduct q = { .g = g, .node = *i, .shift = -1, .err = err };
@@ -139,6 +224,9 @@ static int legalize_node(struct cnn_graph *g, int *i, struct cnn_err *err)
 
 	if (is_product(g, &g->nodes[*i])) {
 		ret = detach(&p);
+		*i = p.node;
+	} else if (is_transposed(g, &g->nodes[*i])) {
+		ret = split_transposed(&p);
 		*i = p.node;
 	} else if (cnn_qproduct_get(&q)) {
 		snprintf(q.why, sizeof(q.why), "it has sums only");

@@ -4,6 +4,7 @@
 
 #include "backend/qproduct.h"
 #include "imc.h"
+#include "ops/quant.h"
 
 #define BYTES_MAX	(CNN_ARENA_MAX / 4)	/* of one value in the arena */
 #define STEP_MAX	CNNACC_IMC_BANK_MAX	/* two inputs that are further apart fit no bank */
@@ -12,18 +13,21 @@ static bool is_integer(const struct cnn_node *n)
 {
 	enum cnn_op op = cnn_op_base(n->op);
 
-	return op == CNN_OP_CONV_INTEGER || op == CNN_OP_MATMUL_INTEGER;
+	return op == CNN_OP_CONV_INTEGER || op == CNN_OP_MATMUL_INTEGER ||
+	       n->op == CNN_OP_INTEGER_CONV_TRANSPOSE;
 }
 
 static bool is_float(const struct cnn_node *n)
 {
-	return n->op == CNN_OP_CONV || n->op == CNN_OP_MATMUL || n->op == CNN_OP_GEMM;
+	return n->op == CNN_OP_CONV || n->op == CNN_OP_CONV_TRANSPOSE || n->op == CNN_OP_MATMUL ||
+	       n->op == CNN_OP_GEMM;
 }
 
 bool imcc_is_for(const struct cnn_graph *g, const struct cnn_node *n)
 {
 	(void)g;
-	return is_integer(n) || is_float(n) || n->op == CNN_OP_QLINEAR_SUMS || cnn_is_unsplit(n);
+	return is_integer(n) || is_float(n) || n->op == CNN_OP_QLINEAR_SUMS || cnn_is_unsplit(n) ||
+	       n->op == CNN_OP_QLINEAR_CONV_TRANSPOSE;
 }
 
 static bool check_integers(const struct cnn_graph *g, const struct cnn_node *n, char *reason)
@@ -33,6 +37,25 @@ static bool check_integers(const struct cnn_graph *g, const struct cnn_node *n, 
 	if (cnn_node_in(g, n, 4) || cnn_node_out(g, n, 0)->dtype != CNN_INT32)
 		return cnn_reject(reason, "%s: it requantises its sums, imc has int32", n->op_type);
 	return true;
+}
+
+static bool is_constant(const struct cnn_tensor *t)
+{
+	return !t || t->data;
+}
+
+static bool check_transposed(const struct cnn_graph *g, const struct cnn_node *n, char *reason)
+{
+	const struct cnn_tensor *x = cnn_node_in(g, n, 0), *w = cnn_node_in(g, n, 1);
+	const struct cnn_tensor *y = cnn_node_out(g, n, 0);
+
+	if (!x || !w || !y || cnn_tensor_count(x) < 1 || cnn_tensor_count(y) < 1)
+		return cnn_reject(reason, "%s: a shape is unknown or empty", n->op_type);
+	if (!w->data || !is_constant(cnn_node_in(g, n, 2)) || !is_constant(cnn_node_in(g, n, 3)))
+		return cnn_reject(reason, "%s: weight or a zero point is not constant", n->op_type);
+	return (cnn_dtype_size(x->dtype) == 1 && cnn_dtype_size(w->dtype) == 1) ||
+	       cnn_reject(reason, "%s: %s and %s, imc has int8 and uint8", n->op_type,
+			  cnn_dtype_name(x->dtype), cnn_dtype_name(w->dtype));
 }
 
 /* What legalize.c leaves of a float product: nothing but the sums. */
@@ -83,11 +106,16 @@ static void set_type(const struct cnn_graph *g, const struct cnn_node *n, struct
 		    x->dtype == CNN_UINT8   ? CNNACC_IMC_UINT8 :
 					      CNNACC_IMC_INT8;
 	v->size = (int64_t)cnn_dtype_size(x->dtype);
+	v->addends = 1;
 	if (n->op == CNN_OP_CONV_SUMS)
 		v->pad_byte = (uint8_t)n->params.product.pad_value;
+	if (n->op == CNN_OP_INTEGER_CONV_TRANSPOSE) {
+		v->x_zero = cnn_zero_point(cnn_node_in(g, n, 2), 0);
+		v->pad_byte = (uint8_t)v->x_zero;
+	}
 }
 
-static struct imcc_axis get_axis(const struct cnn_window *w, int i)
+static struct imcc_axis get_axis(const struct cnn_window *w, int i, bool transposed)
 {
 	struct imcc_axis a = { .in = 1, .out = 1, .kernel = 1, .stride = 1, .dilation = 1 };
 
@@ -95,6 +123,7 @@ static struct imcc_axis get_axis(const struct cnn_window *w, int i)
 		a = (struct imcc_axis){
 			.in = w->in[i], .out = w->out[i], .kernel = w->kernel[i],
 			.stride = w->stride[i], .dilation = w->dilation[i], .pad = w->pad_begin[i],
+			.transposed = transposed,
 		};
 	imcc_set_axis(&a);
 	return a;
@@ -135,9 +164,25 @@ static void set_maps(struct imcc_conv *v)
 	v->ofm_bytes = p.n * p.image_pitch * p.size;
 }
 
+/* [output channel][channel of a group][y][x], of transposed ones [input channel][of a group]... */
+static void set_conv_weights(const struct cnn_graph *g, const struct cnn_node *n,
+			     struct imcc_conv *v, bool transposed)
+{
+	const struct cnn_tensor *w = cnn_node_in(g, n, 1);
+	int64_t taps = v->x.kernel * v->y.kernel;
+
+	v->weights = (struct imcc_weights){
+		.data = w->data, .x = 1, .y = v->x.kernel, .c = transposed ? v->co * taps : taps,
+		.k = transposed ? taps : v->ci * taps, .group = v->ci * v->co * taps,
+		.is_unsigned = w->dtype == CNN_UINT8,
+		.zero = n->op == CNN_OP_INTEGER_CONV_TRANSPOSE ? cnn_node_in(g, n, 3) : NULL,
+	};
+}
+
 static bool match_conv(const struct cnn_graph *g, const struct cnn_node *n, struct imcc_conv *v,
 		       char *reason)
 {
+	bool transposed = cnn_op_base(n->op) == CNN_OP_CONV_TRANSPOSE;
 	struct cnn_window w;
 	struct cnn_err err;
 	int x;
@@ -152,13 +197,9 @@ static bool match_conv(const struct cnn_graph *g, const struct cnn_node *n, stru
 	v->groups = w.group;
 	v->ci = w.in_ch / w.group;
 	v->co = w.out_ch / w.group;
-	v->y = get_axis(&w, x - 1);
-	v->x = get_axis(&w, x);
-	v->weights = (struct imcc_weights){
-		.data = cnn_node_in(g, n, 1)->data, .x = 1, .y = v->x.kernel,
-		.c = v->x.kernel * v->y.kernel,
-	};
-	v->weights.k = v->weights.c * v->ci;
+	v->y = get_axis(&w, x - 1, transposed);
+	v->x = get_axis(&w, x, transposed);
+	set_conv_weights(g, n, v, transposed);
 	set_maps(v);
 	return true;
 }
@@ -204,20 +245,32 @@ static bool match_product(const struct cnn_graph *g, const struct cnn_node *n, s
 	return true;
 }
 
-/* The core saturates at the limits of int32 where the CPU wraps: no sum may reach them. */
-static bool check_sums(const struct imcc_conv *v, const struct cnn_node *n, char *reason)
+static int64_t count_addends(int32_t weight)
 {
-	const int8_t *data = v->weights.data;
-	int64_t most = v->format == CNNACC_IMC_UINT8 ? 255 : 128;
+	int64_t count = 0;
+	int32_t rest;
+
+	do
+		imcc_addend(weight, count++, &rest);
+	while (rest);
+	return count;
+}
+
+/* The core saturates at the limits of int32 where the CPU wraps: no sum may reach them. */
+static bool check_sums(struct imcc_conv *v, const struct cnn_node *n, char *reason)
+{
+	int64_t most = (v->format == CNNACC_IMC_UINT8 ? 255 : 128) + abs(v->x_zero);
 
 	for (int64_t k = 0; k < v->groups * v->co; k++) {
 		int64_t sum = 0;
 
 		for (int64_t c = 0; c < v->ci; c++)
-			for (int64_t i = 0; i < v->y.kernel * v->x.kernel; i++)
-				sum += most * abs(data[k * v->weights.k + c * v->weights.c +
-						       i / v->x.kernel * v->weights.y +
-						       i % v->x.kernel * v->weights.x]);
+			for (int64_t i = 0; i < v->y.kernel * v->x.kernel; i++) {
+				int32_t w = imcc_weight(v, k, c, i / v->x.kernel, i % v->x.kernel);
+
+				v->addends = cnn_max(v->addends, count_addends(w));
+				sum += most * abs(w);
+			}
 		if (sum > INT32_MAX)
 			return cnn_reject(reason, "%s: sums of output channel %lld up to %lld, "
 					  "limit of imc %d", n->op_type, (long long)k,
@@ -226,16 +279,16 @@ static bool check_sums(const struct imcc_conv *v, const struct cnn_node *n, char
 	return true;
 }
 
-static int64_t most_taps(const struct imcc_conv *v)
+/* Planes of a tile along an axis, for each part of its channels. */
+static int64_t planes_of(const struct imcc_axis *a)
 {
-	return cnn_max(cnn_div_up(v->y.kernel, v->y.phases), cnn_div_up(v->x.kernel, v->x.phases));
+	return cnn_min(a->classes, a->out) * (a->transposed ? 1 : cnn_min(a->phases, a->kernel));
 }
 
-/* Planes of a tile, for each part of its channels. */
-static int64_t planes_of(const struct imcc_conv *v)
+/* Those of the taps of a transposed kernel are looked for one by one. */
+static int64_t looked_for(const struct imcc_conv *v)
 {
-	return cnn_min(v->y.classes, v->y.out) * cnn_min(v->x.classes, v->x.out) *
-	       cnn_min(v->y.phases, v->y.kernel) * cnn_min(v->x.phases, v->x.kernel);
+	return cnn_max(v->y.transposed ? v->y.phases : 1, v->x.transposed ? v->x.phases : 1);
 }
 
 bool imcc_match(const struct imcc_core *core, int node, struct imcc_conv *v, char *reason)
@@ -243,7 +296,8 @@ bool imcc_match(const struct imcc_core *core, int node, struct imcc_conv *v, cha
 	const struct cnn_graph *g = core->base.compile->g;
 	const struct cnn_node *n = &g->nodes[node];
 	const struct imcc_hw *hw = &core->hw;
-	bool conv = cnn_op_base(n->op) == CNN_OP_CONV_INTEGER || n->op == CNN_OP_CONV;
+	bool product = cnn_op_base(n->op) == CNN_OP_MATMUL_INTEGER || n->op == CNN_OP_MATMUL ||
+		       n->op == CNN_OP_GEMM;
 
 	if (hw->bad[0])
 		return cnn_reject(reason, "%s: %s", n->op_type, hw->bad);
@@ -251,15 +305,18 @@ bool imcc_match(const struct imcc_core *core, int node, struct imcc_conv *v, cha
 		return imcc_is_for(g, n) ? cnn_refuse_product(g, n, "imc", reason) :
 		       cnn_reject(reason, "%s: imc has only convolutions and matrix products",
 				  n->op_type);
-	if (!(is_integer(n) ? check_integers(g, n, reason) : check_floats(hw, g, n, reason)))
+	if (!(n->op == CNN_OP_INTEGER_CONV_TRANSPOSE ? check_transposed(g, n, reason) :
+	      is_integer(n) ? check_integers(g, n, reason) : check_floats(hw, g, n, reason)))
 		return false;
 	*v = (struct imcc_conv){ .in = n->in[0], .out = n->out[0], .fold = 1 };
 	set_type(g, n, v);
-	if (!(conv ? match_conv(g, n, v, reason) : match_product(g, n, v, reason)))
+	if (!(product ? match_product(g, n, v, reason) : match_conv(g, n, v, reason)))
 		return false;
 	cut_blocks(hw, v);
-	return check_limit(n, "taps of a phase", most_taps(v), hw->n_max, reason) &&
-	       check_limit(n, "planes", planes_of(v), IMCC_PLANES_MAX, reason) &&
+	return check_limit(n, "taps of a phase", imcc_most_taps(v), hw->n_max, reason) &&
+	       check_limit(n, "planes", planes_of(&v->y) * planes_of(&v->x), IMCC_PLANES_MAX,
+			   reason) &&
+	       check_limit(n, "stride", looked_for(v), IMCC_PLANES_MAX, reason) &&
 	       check_limit(n, "inputs from tap to tap", cnn_max(v->y.step, v->x.step), STEP_MAX,
 			   reason) &&
 	       check_limit(n, "bytes of results", v->ofm_bytes, BYTES_MAX, reason) &&

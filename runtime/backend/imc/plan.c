@@ -19,20 +19,15 @@ struct limit {
 	int64_t value, limit;
 };
 
-static int64_t most_taps(const struct imcc_conv *v)
-{
-	return imcc_phase(v, 0).n;	/* later phases have no more */
-}
-
 /* The first limit that the plan breaks; what is NULL if it keeps all. */
 static struct limit find_broken(const struct imcc_hw *hw, const struct imcc_node *n)
 {
 	const struct imcc_conv *v = &n->conv;
 	const struct imcc_plan *p = &n->plan;
 	int64_t h = imcc_reach(v, &v->y, p->h), w = imcc_reach(v, &v->x, p->w);
-	int64_t taps = most_taps(v) * most_taps(v);
-	int64_t rows = imcc_class_size(&v->y, 0, p->h) + most_taps(v) - 1;
-	int64_t columns = imcc_class_size(&v->x, 0, p->w) + most_taps(v) - 1;
+	int64_t taps = imcc_most_taps(v) * imcc_most_taps(v);
+	int64_t rows = imcc_class_size(&v->y, 0, p->h) + imcc_most_taps(v) - 1;
+	int64_t columns = imcc_class_size(&v->x, 0, p->w) + imcc_most_taps(v) - 1;
 	const struct limit all[] = {
 		{ "bytes of weights", p->k * taps * p->c * v->fold * v->size,
 		  hw->weight },
@@ -56,6 +51,7 @@ static struct limit find_broken(const struct imcc_hw *hw, const struct imcc_node
 /* Halves the tile until it fits; false if the smallest does not. */
 static bool fit_tile(struct search *s)
 {
+	const struct imcc_axis *y = &s->node->conv.y, *x = &s->node->conv.x;
 	struct imcc_plan *p = &s->node->plan;
 
 	while (true) {
@@ -63,10 +59,10 @@ static bool fit_tile(struct search *s)
 
 		if (!bad.what)
 			return true;
-		if (p->h > 1)
-			p->h = cnn_div_up(p->h, 2);
-		else if (p->w > 1)
-			p->w = cnn_div_up(p->w, 2);
+		if (p->h > imcc_unit(y))
+			p->h = cnn_round_up(cnn_div_up(p->h, 2), imcc_unit(y));
+		else if (p->w > imcc_unit(x))
+			p->w = cnn_round_up(cnn_div_up(p->w, 2), imcc_unit(x));
 		else
 			return cnn_reject(s->reason, "%s: %s %lld, limit of imc %lld", s->op,
 					  bad.what, (long long)bad.value, (long long)bad.limit);
@@ -96,7 +92,8 @@ static void try_tiles(struct search *s)
 		return;
 	rows = p->h;
 	for (int i = 0; i <= HALVINGS && rows >> i; i++) {
-		p->h = cnn_div_up(rows, (int64_t)1 << i);
+		p->h = cnn_round_up(cnn_div_up(rows, (int64_t)1 << i), imcc_unit(&v->y));
+		p->h = cnn_min(p->h, rows);
 		for (int keep = 0; keep <= (p->k < v->co * v->block_groups); keep++) {
 			p->keep_weights = keep;
 			try_plan(s);
@@ -110,7 +107,7 @@ static void try_tiles(struct search *s)
  */
 static int64_t most_inputs(const struct imcc_hw *hw, const struct imcc_conv *v, int64_t k)
 {
-	int64_t all = v->ci * v->block_groups, taps = most_taps(v) * most_taps(v);
+	int64_t all = v->ci * v->block_groups, taps = imcc_most_taps(v) * imcc_most_taps(v);
 	int64_t c = cnn_min(hw->weight / (k * taps * v->size), hw->cin_limit) / v->fold;
 
 	c = cnn_min(c, MAX_FIELD / v->x.step);

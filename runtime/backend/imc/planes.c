@@ -7,24 +7,42 @@ static int64_t gcd(int64_t a, int64_t b)
 	return b ? gcd(b, a % b) : a;
 }
 
+static int64_t floor_div(int64_t a, int64_t b)
+{
+	return a / b - (a % b < 0);
+}
+
 void imcc_set_axis(struct imcc_axis *a)
 {
 	int64_t common;
 
 	if (a->kernel == 1)
 		a->dilation = 1;
-	if (a->out == 1)
+	if (a->out == 1 && !a->transposed)
 		a->stride = 1;
 	common = gcd(a->stride, a->dilation);
-	a->classes = a->dilation / common;
 	a->phases = a->stride / common;
+	if (a->transposed) {
+		a->step = a->dilation / common;
+		a->classes = a->step * a->stride;
+		a->first_input = -floor_div((a->kernel - 1) * a->dilation - a->pad, a->stride);
+		return;
+	}
+	a->classes = a->dilation / common;
 	a->step = a->classes * a->stride;
+	a->class_input = a->stride;
+	a->first_input = -a->pad;
+}
+
+int64_t imcc_input_at(const struct imcc_axis *a, int64_t out)
+{
+	return a->first_input + (a->transposed ? out / a->classes * a->step : out * a->stride);
 }
 
 bool imcc_fold(struct imcc_conv *v)
 {
 	if (v->format == CNNACC_IMC_FP32 || v->groups > 1 || v->x.kernel == 1 ||
-	    v->x.dilation > 1)
+	    v->x.dilation > 1 || v->x.transposed)
 		return false;
 	v->fold = v->x.kernel;
 	v->x.kernel = 1;
@@ -37,7 +55,12 @@ bool imcc_fold(struct imcc_conv *v)
 
 static int64_t phases_of(const struct imcc_axis *a)
 {
-	return cnn_min(a->phases, a->kernel);
+	return a->transposed ? cnn_min(a->classes, a->out) : cnn_min(a->phases, a->kernel);
+}
+
+int64_t imcc_most_taps(const struct imcc_conv *v)
+{
+	return cnn_max(cnn_div_up(v->y.kernel, v->y.phases), cnn_div_up(v->x.kernel, v->x.phases));
 }
 
 int64_t imcc_phases(const struct imcc_conv *v)
@@ -45,12 +68,42 @@ int64_t imcc_phases(const struct imcc_conv *v)
 	return phases_of(&v->y) * phases_of(&v->x);
 }
 
+/* The taps that give results of a class, from the highest to the lowest. */
+static struct imcc_taps taps_of_class(const struct imcc_axis *a, int64_t class)
+{
+	struct imcc_taps t = { .step = -a->phases, .class_first = class, .class_end = class + 1 };
+	int64_t lowest = 0, at = class + a->pad;
+
+	while (lowest < a->phases && (at - lowest * a->dilation) % a->stride)
+		lowest++;
+	if (lowest == a->phases || lowest >= a->kernel)
+		return t;
+	t.count = cnn_div_up(a->kernel - lowest, a->phases);
+	t.first = lowest + (t.count - 1) * a->phases;
+	t.input = (at - t.first * a->dilation) / a->stride - a->first_input;
+	return t;
+}
+
+static struct imcc_taps taps_of_phase(const struct imcc_axis *a, int64_t phase)
+{
+	return (struct imcc_taps){
+		.first = phase, .step = a->phases, .count = cnn_div_up(a->kernel - phase, a->phases),
+		.input = phase * a->dilation, .class_end = a->classes,
+	};
+}
+
+static struct imcc_taps taps_of(const struct imcc_axis *a, int64_t i)
+{
+	return a->transposed ? taps_of_class(a, i) : taps_of_phase(a, i);
+}
+
 struct imcc_phase imcc_phase(const struct imcc_conv *v, int64_t i)
 {
-	struct imcc_phase p = { .y = i / phases_of(&v->x), .x = i % phases_of(&v->x) };
+	struct imcc_phase p = { .y = taps_of(&v->y, i / phases_of(&v->x)),
+				.x = taps_of(&v->x, i % phases_of(&v->x)) };
 
-	p.n = cnn_max(cnn_div_up(v->y.kernel - p.y, v->y.phases),
-		      cnn_div_up(v->x.kernel - p.x, v->x.phases));
+	if (p.y.count && p.x.count)
+		p.n = cnn_max(p.y.count, p.x.count);
 	return p;
 }
 
@@ -73,17 +126,17 @@ int64_t imcc_class_size(const struct imcc_axis *axis, int64_t a, int64_t out)
 
 int64_t imcc_reach(const struct imcc_conv *v, const struct imcc_axis *axis, int64_t out)
 {
-	int64_t most = 0;
+	int64_t most = 1;
 
 	for (int64_t i = 0; i < imcc_phases(v); i++) {
 		struct imcc_phase p = imcc_phase(v, i);
-		int64_t b = axis == &v->y ? p.y : p.x;
+		const struct imcc_taps *t = axis == &v->y ? &p.y : &p.x;
 
-		for (int64_t a = 0; a < cnn_min(axis->classes, out); a++) {
+		for (int64_t a = t->class_first; p.n && a < cnn_min(t->class_end, out); a++) {
 			int64_t last = imcc_class_size(axis, a, out) - 1 + p.n - 1;
 
-			most = cnn_max(most, axis->step * last + a * axis->stride +
-						     b * axis->dilation + 1);
+			most = cnn_max(most, axis->step * last + a * axis->class_input +
+						     t->input + 1);
 		}
 	}
 	return most + (axis == &v->x ? v->fold - 1 : 0);

@@ -107,26 +107,6 @@ static void add_gcu_conv(struct onnx_build *b, const struct conv *c, bool quanti
 				    ob_node(b, "ConvInteger", "x w xz wz", "y"), c);
 }
 
-/* What the TensorFlow Lite reader makes of a TRANSPOSE_CONV; XNNPACK's rounding. */
-static void add_transposed(struct onnx_build *b)
-{
-	const int64_t x[4] = { pick(1, 2), pick(1, 20), pick(1, 9), pick(1, 9) };
-	const int64_t w[4] = { x[1], pick(1, 30), pick(1, 5), pick(1, 5) };
-	const int64_t strides[2] = { pick(1, 4), pick(1, 4) };
-	const int64_t pads[4] = { pick(0, w[2] - 1), pick(0, w[3] - 1), 0, 0 };
-	int x_type = byte_type(), w_type = byte_type();
-	Onnx__NodeProto *n;
-
-	ob_input(b, "x", x_type, 4, x);
-	add_bytes(b, "w", w_type, 4, w);
-	add_zero(b, "xz", x_type, 1);
-	add_zero(b, "wz", w_type, 1);
-	add_quantisation(b, w[1], w[0] * w[2] * w[3], true);
-	n = ob_node(b, "QLinearConvTranspose", "x xs xz w ws wz ys yz bias", "y");
-	ob_attr_ints(n, "strides", 2, strides);
-	ob_attr_ints(n, "pads", 4, pads);
-}
-
 /* Weights of 8 or 16 bits, so small that no sum of products with int16 leaves an int32. */
 static void add_small(struct onnx_build *b, int type, int rank, const int64_t dims[4])
 {

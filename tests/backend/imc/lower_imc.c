@@ -33,15 +33,19 @@ static void add_floats(struct onnx_build *b, const char *name, int rank, const i
 	free(v);
 }
 
-/* A convolution of floats, at times with a Relu. */
-static void add_float_conv(struct onnx_build *b, const struct conv *c)
+/* A convolution of floats, at times transposed, or with a Relu. */
+static void add_float_conv(struct onnx_build *b, struct conv *c)
 {
-	bool relu = pick(0, 1);
+	bool relu = pick(0, 1), transposed = !pick(0, 2);
+	int64_t channels = c->w[0];
 
+	if (transposed)
+		transpose_conv(c);
 	ob_input(b, "x", FLOAT, 4, c->x);
 	add_floats(b, "w", 4, c->w);
-	add_floats(b, "bias", 1, c->w);
-	conv_attributes(ob_node(b, "Conv", "x w bias", relu ? "c" : "y"), c);
+	add_floats(b, "bias", 1, &channels);
+	conv_attributes(ob_node(b, transposed ? "ConvTranspose" : "Conv", "x w bias",
+				relu ? "c" : "y"), c);
 	if (relu)
 		ob_node(b, "Relu", "c", "y");
 }
@@ -83,6 +87,8 @@ static const char *run_random(struct bench *t, uint32_t seed, bool all)
 		add_float_conv(b, &c);
 	else if (!pick(0, 7))
 		add_float_product(b);
+	else if (!pick(0, 4))
+		add_transposed(b);
 	else if (pick(0, 3))
 		add_conv(b, &c, pick(0, 1));
 	else

@@ -3,6 +3,7 @@
  * Floats on core imc, bit for bit: layers and a network of numbers whose sums are not exact, of
  * small numbers, negative zeros and infinities, against a reference that adds in the order of the
  * page: channels of a pass ascending, columns of the kernel, its rows, passes of CIN_MAX, phases.
+ * A transposed convolution has one phase for each result, with its taps in descending order.
  * Usage: lower_imc_float [--count N] [--seed N]; TAP.
  */
 #include <math.h>
@@ -37,126 +38,151 @@ static struct map new_map(int64_t n, int64_t c, int64_t h, int64_t w)
 
 /* ---- the reference ----------------------------------------------------------------------- */
 
-/* Along an axis of a convolution. */
-struct axis {
-	int64_t kernel, stride, dilation, pad;
-	int64_t phases;		/* a phase has every so-many-th tap */
-};
-
 static int64_t gcd(int64_t a, int64_t b)
 {
 	return b ? gcd(b, a % b) : a;
 }
 
-static struct axis axis_of(const struct conv *c, int i, int64_t outs)
-{
-	struct axis a = { c->w[2 + i], c->stride[i], c->dilation[i], c->pads[i], 1 };
+/* Along an axis, what a result adds of one phase: taps, and the inputs that they meet. */
+struct run {
+	int64_t tap, tap_step, count;
+	int64_t input, input_step;
+};
 
+/* Phase number @phase of result @out; false if there are fewer. */
+static bool conv_run(const struct conv *c, int i, int64_t outs, int64_t out, int64_t phase,
+		     struct run *r)
+{
 	/* The stride of one result and the dilation of one tap have no effect; they become 1. */
-	if (outs == 1)
-		a.stride = 1;
-	if (a.kernel == 1)
-		a.dilation = 1;
-	a.phases = a.stride / gcd(a.stride, a.dilation);
-	return a;
+	int64_t stride = outs == 1 ? 1 : c->stride[i], kernel = c->w[2 + i];
+	int64_t dilation = kernel == 1 ? 1 : c->dilation[i], phases = stride / gcd(stride, dilation);
+
+	*r = (struct run){ .tap = phase, .tap_step = phases, .input_step = phases * dilation };
+	r->count = (kernel - phase + phases - 1) / phases;
+	r->input = out * stride + phase * dilation - c->pads[i];
+	return phase < phases && phase < kernel;
 }
 
-/* Taps of a phase. */
-static int64_t taps(const struct axis *a, int64_t phase)
+/* The taps of a transposed one that fall on an input. */
+static bool transposed_run(const struct conv *c, int i, int64_t out, struct run *r)
 {
-	return (a->kernel - phase + a->phases - 1) / a->phases;
+	int64_t stride = c->stride[i], dilation = c->w[2 + i] == 1 ? 1 : c->dilation[i];
+
+	*r = (struct run){ .input_step = dilation / gcd(stride, dilation) };
+	for (int64_t k = 0; k < c->w[2 + i]; k++)
+		if ((out + c->pads[i] - k * dilation) % stride == 0) {
+			r->tap_step = r->count++ ? r->tap - k : 0;
+			r->tap = k;
+			r->input = (out + c->pads[i] - k * dilation) / stride;
+		}
+	return r->count;
 }
 
 /* All that one result needs. */
 struct result {
 	const struct map *x, *w;
-	const struct axis *y_axis, *x_axis;
-	int64_t cin_max, image, k, group, y, x_at;
+	bool transposed;
+	int64_t cin, cin_max, image, k, group, out;	/* cin, out: channels of a group */
 };
 
-/* The element that tap (ky, kx) of a result meets, which may be behind the kernel. */
-static float element(const struct result *r, int64_t c, int64_t ky, int64_t kx)
+/* The element that tap number (i, j) of a phase meets, which may be behind its taps. */
+static float element(const struct result *r, const struct run *v, const struct run *h, int64_t c,
+		     int64_t i, int64_t j)
 {
-	int64_t y = r->y * r->y_axis->stride + ky * r->y_axis->dilation - r->y_axis->pad;
-	int64_t x = r->x_at * r->x_axis->stride + kx * r->x_axis->dilation - r->x_axis->pad;
+	int64_t y = v->input + i * v->input_step, x = h->input + j * h->input_step;
 
-	c += r->group * r->w->c;
+	c += r->group * r->cin;
 	if (y < 0 || y >= r->x->h || x < 0 || x >= r->x->w)
 		return 0;
 	return r->x->v[((r->image * r->x->c + c) * r->x->h + y) * r->x->w + x];
 }
 
-static float weight(const struct result *r, int64_t c, int64_t ky, int64_t kx)
+static float weight(const struct result *r, const struct run *v, const struct run *h, int64_t c,
+		    int64_t i, int64_t j)
 {
-	if (ky >= r->w->h || kx >= r->w->w)
+	int64_t row = r->transposed ? (r->group * r->cin + c) * r->out + r->k % r->out :
+				      r->k * r->cin + c;
+
+	if (i >= v->count || j >= h->count)
 		return 0;
-	return r->w->v[((r->k * r->w->c + c) * r->w->h + ky) * r->w->w + kx];
+	return r->w->v[(row * r->w->h + v->tap + i * v->tap_step) * r->w->w + h->tap +
+		       j * h->tap_step];
 }
 
 /* ALU: channels first..end-1, the first product as it is. */
-static float multiply(const struct result *r, int64_t first, int64_t end, int64_t ky, int64_t kx)
+static float multiply(const struct result *r, const struct run *v, const struct run *h,
+		      const int64_t c[2], int64_t i, int64_t j)
 {
-	float p = element(r, first, ky, kx) * weight(r, first, ky, kx);
+	float p = element(r, v, h, c[0], i, j) * weight(r, v, h, c[0], i, j);
 
-	for (int64_t c = first + 1; c < end; c++)
-		p += element(r, c, ky, kx) * weight(r, c, ky, kx);
+	for (int64_t k = c[0] + 1; k < c[1]; k++)
+		p += element(r, v, h, k, i, j) * weight(r, v, h, k, i, j);
 	return p;
 }
 
-/* A kernel of n x n taps from (ky, kx) on, in a pass; *cell is valid if *any. */
-static void add_pass(const struct result *r, int64_t first, int64_t end, const int64_t at[2],
-		     int64_t n, float *cell, bool *any)
+/* All passes of a phase; *cell is valid if *any. */
+static void add_phase(const struct result *r, const struct run *v, const struct run *h, float *cell,
+		      bool *any)
 {
-	for (int64_t i = 0; i < n; i++) {
-		int64_t ky = at[0] + i * r->y_axis->phases;
-		float row = multiply(r, first, end, ky, at[1]);
+	int64_t n = v->count > h->count ? v->count : h->count;
 
-		for (int64_t j = 1; j < n; j++)
-			row += multiply(r, first, end, ky, at[1] + j * r->x_axis->phases);
-		*cell = *any ? *cell + row : row;
-		*any = true;
-	}
+	for (int64_t c = 0; c < r->cin; c += r->cin_max)
+		for (int64_t i = 0; i < n; i++) {
+			int64_t end = c + r->cin_max < r->cin ? c + r->cin_max : r->cin;
+			const int64_t pass[2] = { c, end };
+			float row = multiply(r, v, h, pass, i, 0);
+
+			for (int64_t j = 1; j < n; j++)
+				row += multiply(r, v, h, pass, i, j);
+			*cell = *any ? *cell + row : row;
+			*any = true;
+		}
 }
 
-static float sum_of(const struct result *r)
+static float sum_of(const struct result *r, const struct conv *c, const struct map *y,
+		    const int64_t at[2])
 {
+	struct run v, h;
 	bool any = false;
 	float cell = 0;
 
-	for (int64_t a = 0; a < r->y_axis->phases && a < r->y_axis->kernel; a++)
-		for (int64_t b = 0; b < r->x_axis->phases && b < r->x_axis->kernel; b++) {
-			int64_t n = taps(r->y_axis, a), m = taps(r->x_axis, b);
-			const int64_t at[2] = { a, b };
-
-			for (int64_t c = 0; c < r->w->c; c += r->cin_max)
-				add_pass(r, c, c + r->cin_max < r->w->c ? c + r->cin_max : r->w->c,
-					 at, n > m ? n : m, &cell, &any);
-		}
+	if (r->transposed) {
+		if (transposed_run(c, 0, at[0], &v) && transposed_run(c, 1, at[1], &h))
+			add_phase(r, &v, &h, &cell, &any);
+		return cell;
+	}
+	for (int64_t a = 0; conv_run(c, 0, y->h, at[0], a, &v); a++)
+		for (int64_t b = 0; conv_run(c, 1, y->w, at[1], b, &h); b++)
+			add_phase(r, &v, &h, &cell, &any);
 	return cell;
 }
 
-static struct map convolve(const struct map *x, const struct map *w, const struct conv *c,
-			   int64_t cin_max)
+/* Results along an axis of @in inputs. */
+static int64_t results(const struct conv *c, int i, int64_t in, bool transposed)
 {
-	int64_t size[2];
-	struct map y;
-	float *v;
+	int64_t reach = (c->w[2 + i] - 1) * c->dilation[i] + 1, pads = c->pads[i] + c->pads[2 + i];
 
-	for (int i = 0; i < 2; i++)
-		size[i] = ((i ? x->w : x->h) + c->pads[i] + c->pads[2 + i] -
-			   (c->w[2 + i] - 1) * c->dilation[i] - 1) / c->stride[i] + 1;
-	y = new_map(x->n, w->n, size[0], size[1]);
-	v = y.v;
+	return transposed ? (in - 1) * c->stride[i] + reach - pads :
+			    (in + pads - reach) / c->stride[i] + 1;
+}
+
+static struct map convolve(const struct map *x, const struct map *w, const struct conv *c,
+			   int64_t cin_max, bool transposed)
+{
+	struct map y = new_map(x->n, transposed ? w->c * c->groups : w->n,
+			       results(c, 0, x->h, transposed), results(c, 1, x->w, transposed));
+	int64_t out = y.c / c->groups;
+
 	for (int64_t i = 0; i < count(&y); i++) {
-		const struct axis axes[2] = { axis_of(c, 0, y.h), axis_of(c, 1, y.w) };
+		const int64_t at[2] = { i / y.w % y.h, i % y.w };
 		const struct result r = {
-			.x = x, .w = w, .y_axis = &axes[0], .x_axis = &axes[1], .cin_max = cin_max,
-			.image = i / (y.c * y.h * y.w), .k = i / (y.h * y.w) % y.c,
-			.group = i / (y.h * y.w) % y.c / (y.c / c->groups), .y = i / y.w % y.h,
-			.x_at = i % y.w,
+			.x = x, .w = w, .transposed = transposed, .cin = x->c / c->groups,
+			.cin_max = cin_max, .image = i / (y.c * y.h * y.w),
+			.k = i / (y.h * y.w) % y.c, .group = i / (y.h * y.w) % y.c / out,
+			.out = out,
 		};
 
-		*v++ = sum_of(&r);
+		y.v[i] = sum_of(&r, c, &y, at);
 	}
 	return y;
 }
@@ -255,19 +281,23 @@ static const char *run_layer(struct bench *t, uint32_t seed, int64_t cin_max)
 	struct map x, w, y;
 	const char *wrong;
 	struct conv c;
+	bool transposed;
 
 	random_state = seed * 2654435761u + 1;
 	random_conv(&c);
 	if (c.groups == 1 && !pick(0, 2))
 		c.x[1] = c.w[1] = pick(60, 200);
+	transposed = !pick(0, 2);
+	if (transposed)
+		transpose_conv(&c);
 	x = new_map(c.x[0], c.x[1], c.x[2], c.x[3]);
 	w = new_map(c.w[0], c.w[1], c.w[2], c.w[3]);
 	fill(&x, true);
 	fill(&w, false);
-	y = convolve(&x, &w, &c, cin_max);
+	y = convolve(&x, &w, &c, cin_max, transposed);
 	ob_input(b, "x", FLOAT, 4, c.x);
 	add_weights(b, "w", &w);
-	conv_attributes(ob_node(b, "Conv", "x w", "y"), &c);
+	conv_attributes(ob_node(b, transposed ? "ConvTranspose" : "Conv", "x w", "y"), &c);
 	wrong = run_file(t, b, &x, &y);
 	free(x.v);
 	free(w.v);
@@ -348,7 +378,7 @@ static void check_network(void)
 		conv_attributes(ob_node(b, "Conv", nodes[i][0], nodes[i][1]), c);
 		if (i < 2)
 			ob_node(b, "Relu", nodes[i][1], nodes[i][2]);
-		v[i + 1] = convolve(&v[i], &w[i], c, 64);
+		v[i + 1] = convolve(&v[i], &w[i], c, 64, false);
 		add_rest(&v[i + 1], bias, i < 2 ? NULL : &v[1]);
 	}
 	ob_node(b, "Add", "c2 v0", "s");
