@@ -111,6 +111,26 @@ static struct step get_step(const struct imcc_node *n, const struct tile *t, int
 	return s;
 }
 
+/* Has it planes? A transposed kernel may have a phase without taps, a tile one without results. */
+static bool has_planes(const struct tile *t, const struct step *s)
+{
+	return s->phase.n && s->phase.y.class_first < t->h && s->phase.x.class_first < t->w;
+}
+
+/* The first step from number @i on that has planes; the number of steps if none has. */
+static int64_t next_step(const struct imcc_node *n, const struct tile *t, int64_t i)
+{
+	int64_t steps = t->k ? count_steps(n, t->block) : 0;
+
+	for (; i < steps; i++) {
+		const struct step step = get_step(n, t, i);
+
+		if (has_planes(t, &step))
+			return i;
+	}
+	return steps;
+}
+
 /* ---- loads and stores -------------------------------------------------------------------- */
 
 /* The part of the input that a tile reads. */
@@ -227,11 +247,14 @@ static void load(struct seqc *s, int64_t tile, uint32_t buffer, void *opaque)
 {
 	struct emitter *u = opaque;
 	const struct tile t = get_tile(u->n, tile);
-	const struct step first = get_step(u->n, &t, 0);
+	int64_t first = next_step(u->n, &t, 0);
 
 	(void)buffer;
-	if (t.k)
-		load_step(u, s, &t, &first);
+	if (t.k && first < count_steps(u->n, t.block)) {
+		const struct step step = get_step(u->n, &t, first);
+
+		load_step(u, s, &t, &step);
+	}
 }
 
 static void store(struct seqc *s, int64_t tile, uint32_t buffer, void *opaque)
@@ -352,12 +375,6 @@ static void add_step(const struct emitter *u, struct seqc *s, struct job *j, uin
 		}
 }
 
-/* Has it planes? A transposed kernel may have a phase without taps, a tile one without results. */
-static bool has_planes(const struct tile *t, const struct step *s)
-{
-	return s->phase.n && s->phase.y.class_first < t->h && s->phase.x.class_first < t->w;
-}
-
 static bool is_transposed(const struct imcc_conv *v)
 {
 	return v->y.transposed || v->x.transposed;
@@ -411,21 +428,18 @@ static void run(struct seqc *s, int64_t tile, uint32_t buffer, void *opaque)
 	struct emitter *u = opaque;
 	const struct tile t = get_tile(u->n, tile);
 	int64_t steps = t.k ? count_steps(u->n, t.block) : 0;
-	bool running = false;
+	int64_t first = next_step(u->n, &t, 0);
 
 	if (t.k)
 		start_sums(u, s, &t, buffer);
-	for (int64_t i = 0; i < steps; i++) {
+	for (int64_t i = first; i < steps; i = next_step(u->n, &t, i + 1)) {
 		const struct step step = get_step(u->n, &t, i);
-		struct job j = { .t = &t, .step = &step, .waits = running,
+		struct job j = { .t = &t, .step = &step, .waits = i > first,
 				 .accumulate = adds(&u->n->conv, &step, i) };
 
-		if (!has_planes(&t, &step))
-			continue;
-		if (i)
+		if (i > first)
 			load_step(u, s, &t, &step);
 		add_step(u, s, &j, buffer);
-		running = true;
 	}
 }
 
