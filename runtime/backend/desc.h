@@ -54,7 +54,9 @@ struct cnn_core_variant {
 /* What the memory holds of what programs move, by struct cnnrt_cost. */
 #define CNN_HOLDS_PROGRAM	0x1u
 #define CNN_HOLDS_WEIGHTS	0x2u
-#define CNN_HOLDS_DATA		0x4u	/* activations */
+#define CNN_HOLDS_INPUTS	0x4u	/* activations that are read from memory */
+#define CNN_HOLDS_OUTPUTS	0x8u	/* those that are written to memory */
+#define CNN_HOLDS_DATA		(CNN_HOLDS_INPUTS | CNN_HOLDS_OUTPUTS)
 
 /* An on-chip memory; its banks are equal. holds is 0 if only the core's units use it. */
 struct cnn_core_memory {

@@ -51,7 +51,8 @@ uint64_t cores_moved(const struct cores_use *use, const struct cnn_core_memory *
 {
 	return (m->holds & CNN_HOLDS_PROGRAM ? use->cost.read_program : 0) +
 	       (m->holds & CNN_HOLDS_WEIGHTS ? use->cost.read_weights : 0) +
-	       (m->holds & CNN_HOLDS_DATA ? use->cost.read_data + use->cost.written : 0);
+	       (m->holds & CNN_HOLDS_INPUTS ? use->cost.read_data : 0) +
+	       (m->holds & CNN_HOLDS_OUTPUTS ? use->cost.written : 0);
 }
 
 bool cores_uses(const struct cores_report *r, unsigned int i)

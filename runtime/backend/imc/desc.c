@@ -164,17 +164,18 @@ static const struct cnn_core_variant variants[] = {
 
 static size_t memories(const uint32_t *param, uint32_t program_max, struct cnn_core_memory *to)
 {
-	/* What is moved into the one and out of the other is not told apart. */
 	to[0] = (struct cnn_core_memory){
-		"input and memory unit",
-		(uint64_t)param[CNNACC_IMC_PARAM_INPUT] + param[CNNACC_IMC_PARAM_UNIT], 2,
-		CNN_HOLDS_DATA,
+		"input", param[CNNACC_IMC_PARAM_INPUT], 2, CNN_HOLDS_INPUTS,
 	};
+	/* What sums start with in the memory unit counts as weights. */
 	to[1] = (struct cnn_core_memory){
 		"weight", param[CNNACC_IMC_PARAM_WEIGHT], 2, CNN_HOLDS_WEIGHTS,
 	};
-	to[2] = (struct cnn_core_memory){ "program", program_max, 1, CNN_HOLDS_PROGRAM };
-	return 3;
+	to[2] = (struct cnn_core_memory){
+		"memory unit", param[CNNACC_IMC_PARAM_UNIT], 2, CNN_HOLDS_OUTPUTS,
+	};
+	to[3] = (struct cnn_core_memory){ "program", program_max, 1, CNN_HOLDS_PROGRAM };
+	return 4;
 }
 
 const struct cnn_core_desc cnn_desc_imc = {
