@@ -122,6 +122,13 @@ TABLE(qlinear_sums) = {
 	INT("axis", sums.axis, 1, NO_LIMITS), INT("group", sums.group, 1, NO_LIMITS),
 	TEXT("why", sums.why), END
 };
+TABLE(integer_conv) = {
+	WINDOW, GROUP, FLAG("uneven_groups", window.uneven_groups, 0), END
+};
+TABLE(requantize_sums) = {
+	INT("axis", sums.axis, 1, NO_LIMITS),
+	INT("multiplier_bits", product.multiplier_bits, 24, NO_LIMITS), TEXT("why", sums.why), END
+};
 #define PRODUCT \
 	FLAG("input_sums", product.input_sums, 0), \
 	INT("shift_out", product.shift_out, -1, LIMITS(-1, 31))

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "gcu.h"
-#include "groups.h"
+#include "ops/groups.h"
 
 #define SIZE_MAX_16	UINT16_MAX
 #define BYTES_MAX	(CNN_ARENA_MAX / 4)	/* of one value in the arena */
@@ -307,7 +307,7 @@ static bool set_groups(const struct gcuc_product *p, struct gcuc_conv *v, char *
 		return cnn_reject(reason, "%s: groups are not constant", p->n->op_type);
 	v->group_of = p->groups->data;
 	v->co = v->ofm.c;
-	return gcuc_are_groups(v->group_of, v->ofm.c, v->groups) ||
+	return cnn_are_groups(v->group_of, v->ofm.c, v->groups) ||
 	       cnn_reject(reason, "%s: groups are not ascending, or not below %lld",
 			  p->n->op_type, (long long)v->groups);
 }

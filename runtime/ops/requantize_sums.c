@@ -5,7 +5,7 @@
  * for each channel) and of the result, whose zero point and type come last. multiplier_bits: 24, in
  * float32; 31, with factors of integers; 53, in double, of products of 16 bits.
  */
-#include "ops/quant.h"
+#include "quant.h"
 
 struct channel {
 	float scale;

@@ -5,9 +5,9 @@
  * of x and those of the weights, one or one for each output channel. IntegerConv has another one
  * with the attribute uneven_groups: the group of each output channel, int32, ascending.
  */
-#include "ops/geom.h"
-#include "ops/quant.h"
+#include "geom.h"
 #include "groups.h"
+#include "quant.h"
 
 static int check_types(const struct cnn_call *c, int64_t channels)
 {
@@ -132,7 +132,7 @@ int cnn_compute_integer_conv(struct cnn_call *c)
 		return ret;
 	if (cnn_in(c, 4)) {
 		v.groups = c->in[4]->data;
-		if (!gcuc_are_groups(v.groups, v.w.out_ch, v.w.group))
+		if (!cnn_are_groups(v.groups, v.w.out_ch, v.w.group))
 			return cnn_op_fail(c, CNN_EINVAL, "input 4: groups are not ascending, or "
 					   "not below %lld", (long long)v.w.group);
 	}
