@@ -58,7 +58,7 @@ static void decode(const uint32_t *c, char *buf, size_t len)
 #define PIXEL(i)	{ 3 * ((i) + 1), -3 * ((i) + 1), 10 }
 #define FILTER(q)	{ (q), 1, (q) - 8 }
 #define SUM(i, q)	(3 * ((i) + 1) * ((q) - 1) + 10 * ((q) - 8))
-#define CLIP(sum)	((sum) < 0 ? 0 : (sum) > 255 ? 255 : (sum))
+#define CLIP(sum)	((uint8_t)((sum) < 0 ? 0 : (sum) > 255 ? 255 : (sum)))
 #define SUMS(i) \
 	{ CLIP(SUM(i, 0)),  CLIP(SUM(i, 1)),  CLIP(SUM(i, 2)),	CLIP(SUM(i, 3)), \
 	  CLIP(SUM(i, 4)),  CLIP(SUM(i, 5)),  CLIP(SUM(i, 6)),	CLIP(SUM(i, 7)), \
