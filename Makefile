@@ -57,6 +57,12 @@ export PATH := /usr/sbin:/usr/bin:/sbin:/bin:$(PATH)
 export CNNACC_BUILD := $(abspath $(BUILD))
 export PREFIX DESTDIR
 
+# meson and the kernels' scripts use ccache where it is installed; check installs it.  Clones in
+# other directories share it, so that no path is hashed.
+export CCACHE_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/cnnacc/ccache
+export CCACHE_MAXSIZE ?= 2G
+export CCACHE_NOHASHDIR := 1
+
 # With -j, two of these would build in one directory, and apt run twice.  What they call uses all
 # processors.
 .NOTPARALLEL:
