@@ -34,7 +34,7 @@ enum cm_sequencer_mutant {
 extern int cm_mutant;		/* number of the enabled mutant; CM_MUTANT_NONE: the model itself */
 #define MUTANT(name)	(cm_mutant == CM_MUTANT_##name)
 #else
-#define MUTANT(name)	(0 && CM_MUTANT_##name != CM_MUTANT_NONE)
+#define MUTANT(name)	((int)CM_MUTANT_##name < 0)	/* false */
 #endif
 
 #endif
