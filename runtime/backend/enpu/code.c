@@ -219,6 +219,33 @@ static uint32_t flags_of(const struct enpuc_part *part, int i)
 	return flags;
 }
 
+/* Words from a pixel of a map of so many channels to the next. */
+static int64_t step_of(const struct enpuc_place *p, int64_t channels)
+{
+	return p->step ? p->step : enpuc_groups(channels);
+}
+
+static const struct enpuc_place *result_of(const struct enpuc_binding *b, int i)
+{
+	return b->has_skip[i] ? &b->skip[i] : &b->out;
+}
+
+static const struct enpuc_place *source_of(const struct enpuc_binding *b,
+					   const struct enpuc_piece *p)
+{
+	return p->source ? &b->b[p->source] : &b->in;
+}
+
+bool enpuc_is_in_place(const struct enpuc_layer *l, const struct enpuc_piece *p,
+		       const struct enpuc_binding *b)
+{
+	const struct enpuc_place *from = source_of(b, p), *to = result_of(b, l->stages - 1);
+
+	return l->concat && from->memory == to->memory &&
+	       from->word == to->word + p->ci0 / ENPUC_WORD &&
+	       step_of(from, l->part[p->source]) == enpuc_groups(l->co);
+}
+
 static void set_record(struct cnnacc_enpu_record *r, const struct enpuc_part *part, int i,
 		       int64_t weights)
 {
@@ -230,19 +257,19 @@ static void set_record(struct cnnacc_enpu_record *r, const struct enpuc_part *pa
 			       part->piece->ci0 / ENPUC_WORD : first;
 
 	r->flags = flags_of(part, i);
-	r->steps = l->order ? 0 : (uint32_t)(enpuc_groups(l->co) << 16);
-	r->reshape = l->order;
+	r->steps = l->order ? 0 : (uint32_t)(step_of(result_of(b, i), l->co) << 16);
+	r->reshape = l->slice ? CNNACC_ENPU_PERM(0, 1, 2, 3) : l->order;
 	if (!i) {
 		r->in_size = (uint32_t)(part->slab.in_h | part->slab.in_w << 16);
 		r->in = (uint32_t)(b->in.word + from);
-		r->steps |= (uint32_t)enpuc_groups(l->ci);
+		r->steps |= (uint32_t)step_of(&b->in, l->ci);
 		r->pad = (uint8_t)l->pad;
 	}
 	r->out = (uint32_t)(b->out.word + first);
 	r->skip = (uint32_t)(b->skip[i].word + first);
 	if (enpuc_uses(s->opcode) & ENPUC_MAP_B) {
 		r->b = (uint32_t)(b->b[i].word + first);
-		r->steps |= (uint32_t)(enpuc_groups(l->co) << 8);
+		r->steps |= (uint32_t)(step_of(&b->b[i], l->co) << 8);
 	}
 	r->weight = r->lut = (uint32_t)weights;
 	r->block = (uint32_t)(weights + stage_weight_words(l, s, part->piece));
@@ -256,7 +283,7 @@ static void set_copy(struct enpuc_code *c, const struct enpuc_part *part,
 {
 	const struct enpuc_binding *b = part->bind;
 	const struct enpuc_piece *p = part->piece;
-	const struct enpuc_place *from = p->source ? &b->b[p->source] : &b->in;
+	const struct enpuc_place *from = source_of(b, p);
 	int last = part->layer->stages - 1;
 	struct cnnacc_enpu_insn *insn = &c->insn[c->insns - 1];
 	struct cnnacc_enpu_record *r = &c->record[c->insns - 1];
@@ -271,7 +298,7 @@ static void set_copy(struct enpuc_code *c, const struct enpuc_part *part,
 	r->in = (uint32_t)(from->word + (p->co0 - p->ci0) / ENPUC_WORD);
 	r->out = (uint32_t)(b->out.word + first);
 	r->skip = (uint32_t)(b->skip[last].word + first);
-	r->steps = (uint32_t)(enpuc_groups(part->layer->part[p->source]) |
+	r->steps = (uint32_t)(step_of(from, part->layer->part[p->source]) |
 			      enpuc_groups(part->layer->co) << 16);
 	r->reshape = CNNACC_ENPU_PERM(0, 1, 2, 3);
 }

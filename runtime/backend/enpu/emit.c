@@ -19,7 +19,11 @@ static void move_map(struct enpuc_emitter *e, const struct enpuc_action *a)
 	};
 	int64_t pixel = enpuc_groups(l->co) * ENPUC_WORD, count = 1;
 
-	if (a->repeat == ENPUC_REPEAT_ROW || a->repeat == ENPUC_REPEAT_PIXEL) {
+	if (a->at.step) {
+		c.rows = (a->words - a->pixel) / a->at.step + 1;
+		c.row_bytes = c.va_pitch = a->pixel * ENPUC_WORD;
+		c.local_pitch = a->at.step * ENPUC_WORD;
+	} else if (a->repeat == ENPUC_REPEAT_ROW || a->repeat == ENPUC_REPEAT_PIXEL) {
 		bool row = a->repeat == ENPUC_REPEAT_ROW;
 
 		c.rows = row ? l->ho : l->ho * l->wo;
@@ -93,6 +97,8 @@ static void add_parts(const struct enpuc_emitter *e, struct exec *x, int64_t ban
 		for (; x->piece < n->plan.pieces; x->piece++) {
 			const struct enpuc_piece *p = &n->plan.piece[x->piece];
 
+			if (enpuc_is_in_place(&n->layer, p, &a->bind))
+				continue;
 			if (x->code.insns && (x->big || at + p->words > (bank + 1) * room ||
 					      x->code.insns + stages + 1 > insns))
 				return;
@@ -146,7 +152,7 @@ static int next_run(const struct enpuc_emitter *e, int i)
 
 		if (kind == ENPUC_RUN)
 			return i;
-		if (kind != ENPUC_LOAD && kind != ENPUC_STORE)
+		if (kind != ENPUC_LOAD && kind != ENPUC_STORE && kind != ENPUC_SLICE)
 			return -1;
 	}
 	return -1;
@@ -168,9 +174,14 @@ static void emit_moves(struct enpuc_emitter *e, int from, int to)
 {
 	for (; from < to; from++) {
 		const struct enpuc_action *a = &e->schedule->action[from];
+		const struct enpuc_layer *l = &e->core->nodes[a->node].layer;
+		const struct enpuc_slab whole = enpuc_whole(l);
 
 		enpuc_wait(e);
-		move_map(e, a);
+		if (a->kind == ENPUC_SLICE)
+			enpuc_load_slice(e, l, &whole, &a->at);
+		else
+			move_map(e, a);
 		enpuc_tell_cost(e, a->node);
 	}
 }

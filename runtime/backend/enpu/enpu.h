@@ -88,6 +88,9 @@ struct enpuc_layer {
 	 */
 	bool concat;
 	int64_t part[ENPUC_STAGES];	/* channels of each */
+	/* Slice: where it begins in the input, of which in_layout has the sizes; hi, wi, ci: its own. */
+	bool slice;
+	int64_t from[CNN_DIMS];
 };
 
 /* Output channels that are computed together. */
@@ -133,6 +136,7 @@ unsigned int enpuc_uses(uint32_t opcode);
 struct enpuc_place {
 	uint32_t memory;		/* CNNACC_ENPU_WORK or CNNACC_ENPU_SKIP */
 	int64_t word;
+	int64_t step;			/* words from a pixel to the next; 0: there are none between */
 };
 
 /* Part of the output, and the input that it needs: the first pixel in the map, and how many. */
@@ -226,6 +230,9 @@ void enpuc_code_add(struct enpuc_code *c, const struct enpuc_hw *hw, const struc
 /* Puts the weights of a part into the image. */
 void enpuc_code_pack(struct enpuc_code *c, const struct enpuc_part *part);
 void enpuc_code_stop(struct enpuc_code *c);
+/* Is a piece of a Concat in its place in the result already? */
+bool enpuc_is_in_place(const struct enpuc_layer *l, const struct enpuc_piece *p,
+		       const struct enpuc_binding *b);
 /* Words of the weight DTCM that a piece takes. */
 int64_t enpuc_piece_words(const struct enpuc_layer *l, const struct enpuc_piece *p);
 
@@ -233,16 +240,21 @@ int64_t enpuc_piece_words(const struct enpuc_layer *l, const struct enpuc_piece 
 /* Do all maps of a layer fit the DTCMs at once, if these have nothing else? */
 bool enpuc_fits_whole(const struct enpuc_core *core, const struct enpuc_layer *l);
 
-enum enpuc_action_kind { ENPUC_LOAD, ENPUC_STORE, ENPUC_RUN, ENPUC_SLABS, ENPUC_CUT };
+/* ENPUC_SLICE: the layer's result is loaded out of its input. */
+enum enpuc_action_kind {
+	ENPUC_LOAD, ENPUC_STORE, ENPUC_SLICE, ENPUC_RUN, ENPUC_SLABS, ENPUC_CUT,
+};
 
 /* A step of a segment. */
 struct enpuc_action {
 	enum enpuc_action_kind kind;
 	int node;			/* that it is done for: its layer */
-	int value;			/* of LOAD and STORE */
+	/* Of LOAD, STORE and SLICE. */
+	int value;
 	enum enpuc_repeat repeat;	/* of LOAD */
-	struct enpuc_place at;		/* of LOAD and STORE */
-	int64_t words;			/* of LOAD and STORE, without repetition */
+	struct enpuc_place at;
+	int64_t words;			/* from the first to the last, without repetition */
+	int64_t pixel;			/* words of one, if at.step is not 0 */
 	struct enpuc_binding bind;	/* of RUN */
 };
 
@@ -295,6 +307,9 @@ int enpuc_no_memory(struct enpuc_emitter *e);
 int enpuc_emit(struct enpuc_emitter *e);
 /* A layer in slabs (slabs.c). */
 int enpuc_emit_slabs(struct enpuc_emitter *e, int node);
+/* Copies the part of a Slice's input that a slab of its result is. */
+void enpuc_load_slice(struct enpuc_emitter *e, const struct enpuc_layer *l,
+		      const struct enpuc_slab *slab, const struct enpuc_place *at);
 int64_t enpuc_address(const struct enpuc_emitter *e, int value);
 int enpuc_lower(struct cnn_backend *base, struct cnn_segment *seg);
 uint64_t enpuc_cycles(struct cnn_backend *base, int lead);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * ConvInteger or MatMulInteger and the ShiftRequantize behind it become one node: the core has no
- * sums to give.
+ * sums to give.  A Split of int8 becomes a Slice for each part.
  */
 #include "enpu.h"
 #include "passes/rewrite.h"
@@ -56,9 +56,102 @@ static int merge(struct cnn_graph *g, struct cnn_node *n, struct cnn_node *end, 
 	return ret < 0 ? ret : CNN_OK;
 }
 
-int enpuc_legalize(struct cnn_graph *g, int place, struct cnn_err *err)
+/* ---- Split ---- */
+
+static bool is_read(const struct cnn_graph *g, int value)
+{
+	return g->values[value].is_output || g->values[value].n_consumers;
+}
+
+/* Are all parts of known shape, and any read? */
+static bool can_slice(const struct cnn_graph *g, const struct cnn_node *n)
+{
+	const struct cnn_tensor *x = cnn_node_in(g, n, 0);
+	bool read = false;
+
+	if (!x || x->data || x->rank < 2 || x->dtype != CNN_INT8)
+		return false;
+	for (int i = 0; i < n->n_out; i++) {
+		if (!cnn_node_out(g, n, i) || cnn_node_out(g, n, i)->rank != x->rank)
+			return false;
+		read |= is_read(g, n->out[i]);
+	}
+	return read;
+}
+
+/* From one place of an axis to another. */
+struct range {
+	int64_t axis, from, to;
+};
+
+static void set_slice(struct cnn_node *n, const struct range *r)
+{
+	n->params.slice = (struct cnn_slice_params){
+		.starts = { 1, { r->from } }, .ends = { 1, { r->to } }, .axes = { 1, { r->axis } },
+	};
+}
+
+/* Inserts the Slice of a Split's input before the Split, which is at @node. */
+static int insert_slice(struct cnn_graph *g, int node, int out, const struct range *r,
+			struct cnn_err *err)
+{
+	int ret = cnn_rewrite_insert(g, node, CNN_OP_SLICE, g->nodes[node].in[0], out, err);
+
+	if (ret)
+		return ret;
+	g->nodes[node].place = g->nodes[node + 1].place;
+	set_slice(&g->nodes[node], r);
+	return CNN_OK;
+}
+
+static int become_slice(struct cnn_node *n, int out, const struct range *r, struct cnn_err *err)
+{
+	int ret = cnn_rewrite_rename(n, CNN_OP_SLICE, err);
+
+	if (ret)
+		return ret;
+	n->out[0] = out;
+	n->n_in = n->n_out = 1;
+	set_slice(n, r);
+	return CNN_OK;
+}
+
+/* Puts Slices of the parts that are read before the Split, which becomes that of the last one. */
+static int cut_split(struct cnn_graph *g, int *node, struct cnn_err *err)
+{
+	int in = g->nodes[*node].in[0], last = g->nodes[*node].n_out - 1, ret = CNN_OK;
+	int64_t axis = g->nodes[*node].params.split.axis, from = 0, to;
+
+	axis += axis < 0 ? g->values[in].t.rank : 0;
+	while (!is_read(g, g->nodes[*node].out[last]))
+		last--;
+	for (int i = 0; i <= last && !ret; i++, from = to) {
+		int out = g->nodes[*node].out[i];
+
+		to = from + g->values[out].t.dims[axis];
+		if (i < last && is_read(g, out))
+			ret = insert_slice(g, (*node)++, out, &(struct range){ axis, from, to }, err);
+		else if (i == last)
+			ret = become_slice(&g->nodes[*node], out, &(struct range){ axis, from, to },
+					   err);
+	}
+	return ret;
+}
+
+static int cut_splits(struct cnn_graph *g, int place, struct cnn_err *err)
 {
 	int ret = CNN_OK;
+
+	for (int i = 0; i < g->n_nodes && !ret; i++)
+		if (g->nodes[i].op == CNN_OP_SPLIT && can_slice(g, &g->nodes[i]) &&
+		    cnn_can_share_place(g->nodes[i].place, place))
+			ret = cut_split(g, &i, err);
+	return ret ?: cnn_graph_link(g, err);
+}
+
+int enpuc_legalize(struct cnn_graph *g, int place, struct cnn_err *err)
+{
+	int ret = cut_splits(g, place, err);
 
 	for (int i = 0; i < g->n_nodes && !ret; i++) {
 		struct cnn_node *n = &g->nodes[i], *end;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "enpu.h"
+#include "ops/ops.h"
 #include "ops/quant.h"
 #include "passes/rewrite.h"
 
@@ -552,6 +553,70 @@ static bool match_transpose(const struct cnn_unit *unit, struct enpuc_layer *l, 
 	return true;
 }
 
+/* A list that is an attribute or input @i, if given; false: it is not constant, or too long. */
+static bool get_list(const struct cnn_graph *g, const struct cnn_node *n, int i,
+		     const struct cnn_ints *attribute, struct cnn_ints *list)
+{
+	const struct cnn_tensor *t = cnn_node_in(g, n, i);
+
+	*list = attribute ? *attribute : (struct cnn_ints){ .n = -1 };
+	if (!t)
+		return true;
+	if (!t->data || cnn_tensor_count(t) > CNN_MAX_RANK)
+		return false;
+	list->n = (int)cnn_tensor_count(t);
+	for (int k = 0; k < list->n; k++)
+		list->v[k] = cnn_int_at(t, k);
+	return true;
+}
+
+/* Where a Slice begins; false: it is not constant, or has steps. */
+static bool get_start(const struct cnn_graph *g, const struct cnn_node *n,
+		      int64_t from[CNN_DIMS])
+{
+	const struct cnn_slice_params *p = &n->params.slice;
+	const struct cnn_tensor *x = cnn_node_in(g, n, 0);
+	struct cnn_ints starts, axes, steps;
+
+	if (!get_list(g, n, 1, &p->starts, &starts) || !get_list(g, n, 3, &p->axes, &axes) ||
+	    !get_list(g, n, 4, NULL, &steps))
+		return false;
+	for (int i = 0; i < starts.n; i++) {
+		int64_t axis = axes.n >= 0 ? axes.v[i] : i;
+
+		axis += axis < 0 ? x->rank : 0;
+		if (steps.n >= 0 && steps.v[i] != 1)
+			return false;
+		from[axis] = starts.v[i] + (starts.v[i] < 0 ? x->dims[axis] : 0);
+		from[axis] = cnn_max(0, cnn_min(from[axis], x->dims[axis]));
+	}
+	return true;
+}
+
+/* Slice: a RESHAPE of what is loaded out of the input, unless that is in a DTCM. */
+static bool match_slice(const struct cnn_unit *unit, struct enpuc_layer *l, char *reason)
+{
+	const struct cnn_graph *g = unit->g;
+	const struct cnn_node *n = &g->nodes[unit->nodes[0]];
+	const struct cnn_tensor *x = cnn_node_in(g, n, 0), *y = cnn_node_out(g, n, 0);
+
+	if (!check_map(n, x, "input", reason) || !check_map(n, y, "result", reason))
+		return false;
+	if (!get_start(g, n, l->from))
+		return cnn_reject(reason, "%s: its range is not constant, or has steps",
+				  n->op_type);
+	set_maps(x, y, l);
+	l->slice = true;
+	l->n = y->dims[0];
+	l->hi = l->ho;
+	l->wi = l->wo;
+	l->ci = l->co;
+	l->stage[l->stages++] = (struct enpuc_stage){
+		.opcode = CNNACC_ENPU_RESHAPE, .node = unit->nodes[0], .result = n->out[0], .b = -1,
+	};
+	return true;
+}
+
 static bool match_pointwise(const struct cnn_unit *unit, struct enpuc_layer *l, char *reason)
 {
 	const struct cnn_graph *g = unit->g;
@@ -593,6 +658,8 @@ static bool match_first(const struct enpuc_core *core, const struct cnn_unit *un
 		return match_concat(unit, l, reason);
 	if (n->op == CNN_OP_TRANSPOSE)
 		return match_transpose(unit, l, reason);
+	if (n->op == CNN_OP_SLICE)
+		return match_slice(unit, l, reason);
 	if (l->in < 0 || unit->g->values[l->in].t.rank < 0)
 		return cnn_reject(reason, "%s: no operator of enpu", n->op_type);
 	return match_pointwise(unit, l, reason);
@@ -706,7 +773,7 @@ bool enpuc_match(struct cnn_backend *base, struct cnn_unit *unit, char *reason)
 				  core->hw.bad);
 	if (!match_first(core, unit, l, reason))
 		return false;
-	if (l->concat || l->order)
+	if (l->concat || l->order || l->slice)
 		return add_values(core, unit, l);
 	first = l->stage[0];
 	add_stage(unit->g, l, &first);

@@ -194,9 +194,14 @@ static void describe(const struct enpuc_node *n, const char *op, char *reason)
 	const struct enpuc_plan *p = &n->plan;
 	const struct enpuc_layer *l = &n->layer;
 	int64_t phases = l->gather.out[ENPUC_ROWS] * l->gather.out[ENPUC_COLUMNS];
-	int len = snprintf(reason, CNN_REASON_LEN, "%s: a layer of %d %s%s", op, l->stages,
-			   l->concat ? "part" : "stage", l->stages == 1 ? "" : "s");
+	int len;
 
+	if (l->slice && p->whole) {
+		cnn_reject(reason, "%s: read where its input is in the DTCMs, or copied", op);
+		return;
+	}
+	len = snprintf(reason, CNN_REASON_LEN, "%s: a layer of %d %s%s", op, l->stages,
+		       l->concat ? "part" : "stage", l->stages == 1 ? "" : "s");
 	if (!p->whole)
 		len += snprintf(reason + len, CNN_REASON_LEN - (size_t)len,
 				", %lld slabs of %lld x %lld", (long long)enpuc_count_slabs(l, p),

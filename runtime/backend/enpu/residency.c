@@ -7,13 +7,15 @@
 #define RESIDENTS	64	/* maps at once, in both DTCMs */
 #define MARGIN		32	/* commands of a program that actions do not count */
 
-/* A map in a DTCM. */
+/* A map in a DTCM.  One may be part of another's words, and there may be others between its own. */
 struct resident {
 	int value;			/* whose memory it would be in */
 	enum enpuc_repeat repeat;	/* as which it has been loaded */
 	struct enpuc_place at;
-	int64_t words;
+	int64_t words;			/* from the first to the last */
+	int64_t pixel;			/* words of one, if at.step is not 0 */
 	bool in_memory, pinned;
+	bool reserved;			/* for a Concat, of which parts may be there */
 };
 
 struct search {
@@ -89,13 +91,13 @@ static bool is_wanted_outside(const struct search *s, int root)
 
 /* ---- room in the DTCMs ---- */
 
-/* The first map of a memory from a word on, or NULL. */
+/* The first map of a memory that ends behind a word, or NULL. */
 static const struct resident *map_from(const struct search *s, uint32_t memory, int64_t word)
 {
 	const struct resident *first = NULL;
 
 	for (int i = 0; i < s->maps; i++)
-		if (s->map[i].at.memory == memory && s->map[i].at.word >= word &&
+		if (s->map[i].at.memory == memory && s->map[i].at.word + s->map[i].words > word &&
 		    (!first || s->map[i].at.word < first->at.word))
 			first = &s->map[i];
 	return first;
@@ -109,7 +111,7 @@ static bool find_room(const struct search *s, uint32_t memory, int64_t words, in
 
 	for (int64_t word = 0; word <= end;) {
 		const struct resident *next = map_from(s, memory, word);
-		int64_t stop = next ? next->at.word : end;
+		int64_t stop = next ? cnn_max(next->at.word, word) : end;
 
 		if (stop - word >= words && stop - word < least) {
 			least = stop - word;
@@ -178,6 +180,20 @@ static bool bind_input(struct search *s, struct binding *b, int value, int64_t w
 	return true;
 }
 
+static bool overlap(const struct resident *a, const struct resident *b)
+{
+	return a->at.memory == b->at.memory && a->at.word < b->at.word + b->words &&
+	       b->at.word < a->at.word + a->words;
+}
+
+static bool shares_words(const struct search *s, const struct resident *map)
+{
+	for (int i = 0; i < s->maps; i++)
+		if (&s->map[i] != map && overlap(&s->map[i], map))
+			return true;
+	return false;
+}
+
 /* Adds a map in the place of one whose last read is in this step. */
 static struct resident *replace(struct search *s, int value, int old, enum enpuc_repeat repeat,
 				int64_t words)
@@ -185,7 +201,7 @@ static struct resident *replace(struct search *s, int value, int old, enum enpuc
 	const struct resident *map = find_map(s, old, repeat);
 	struct resident own;
 
-	if (!map || map->words != words ||
+	if (!map || map->words != words || map->at.step || shares_words(s, map) ||
 	    (repeat == ENPUC_WHOLE && next_use(s, old) < INT32_MAX))
 		return NULL;
 	own = (struct resident){ .value = value, .at = map->at, .words = words, .pinned = true };
@@ -212,18 +228,117 @@ static struct resident *place_over(struct search *s, const struct enpuc_layer *l
 	return map;
 }
 
-static bool bind_result(struct search *s, struct binding *b, const struct enpuc_layer *l, int i)
+/* ---- parts of a Concat in their places ---- */
+
+/* Where a value belongs in the result of a later Concat. */
+struct joint {
+	int value;			/* of the result */
+	int64_t words, before, step;	/* of the result; before the part; of a pixel */
+};
+
+/* Which part of a Concat is a value? -1: none, or several. */
+static int find_part(const struct search *s, const struct enpuc_layer *l, int value)
+{
+	int found = -1, count = 0;
+
+	for (int i = 0; i < l->stages; i++)
+		if (root_of(s, i ? l->stage[i].b : l->in) == value) {
+			found = i;
+			count++;
+		}
+	return count == 1 ? found : -1;
+}
+
+static bool find_joint(const struct search *s, int value, struct joint *j)
+{
+	for (int i = s->step + 1; i < s->n_steps; i++) {
+		const struct enpuc_node *n = &s->core->nodes[s->steps[i]];
+		const struct enpuc_layer *l = &n->layer;
+		int part = l->concat && n->plan.whole ? find_part(s, l, value) : -1;
+
+		if (part < 0)
+			continue;
+		*j = (struct joint){
+			.value = root_of(s, l->stage[l->stages - 1].result), .words = l->out_words,
+			.step = enpuc_groups(l->co),
+		};
+		for (int k = 0; k < part; k++)
+			j->before += enpuc_groups(l->part[k]);
+		return true;
+	}
+	return false;
+}
+
+/* Does another value have the same memory, under another name? */
+static bool has_names(const struct search *s, int root)
+{
+	for (int v = 0; s->seg && v < s->core->base.compile->g->n_values; v++)
+		if (v != root && root_of(s, v) == root)
+			return true;
+	return false;
+}
+
+/* Does a result in these words overlap what its layer reads? */
+static bool is_read_there(const struct search *s, const struct resident *result)
+{
+	for (int i = 0; i < s->maps; i++)
+		if (s->map[i].pinned && !s->map[i].reserved && overlap(&s->map[i], result))
+			return true;
+	return false;
+}
+
+/* The last result of a layer in its place in that of a later Concat, for which there is room. */
+static struct resident *place_part(struct search *s, const struct enpuc_layer *l, int value,
+				   const struct enpuc_place *in)
+{
+	struct resident part = { .value = value, .pixel = enpuc_groups(l->co), .pinned = true };
+	const struct resident *whole;
+	struct joint j;
+
+	if (l->concat || l->order || l->slice || !find_joint(s, value, &j) || has_names(s, value))
+		return NULL;
+	whole = find_map(s, j.value, ENPUC_WHOLE);
+	if (!whole) {
+		struct resident *own = place(s, j.value, j.words, CNNACC_ENPU_WORK,
+					     CNNACC_ENPU_SKIP, in->word);
+
+		if (!own)
+			return NULL;
+		own->in_memory = own->reserved = true;
+		whole = own;
+	}
+	part.at = whole->at;
+	part.at.word += j.before;
+	part.at.step = j.step > part.pixel ? j.step : 0;
+	part.words = (l->ho * l->wo - 1) * j.step + part.pixel;
+	if (is_read_there(s, &part) || !add_map(s, &part))
+		return NULL;
+	return &s->map[s->maps - 1];
+}
+
+static struct resident *place_result(struct search *s, const struct enpuc_layer *l, int i,
+				     const struct enpuc_place *in)
 {
 	int value = root_of(s, l->stage[i].result);
 	bool last = i == l->stages - 1;
-	int64_t words = l->out_words;
 	uint32_t first = last && count_uses(s, value) <= 1 ? CNNACC_ENPU_WORK : CNNACC_ENPU_SKIP;
 	uint32_t other = last ? CNNACC_ENPU_WORK + CNNACC_ENPU_SKIP - first : first;
-	struct resident *map = place(s, value, words, first, other,
-				     first == b->bind.in.memory ? b->bind.in.word : INT64_MAX);
+	struct resident *map = last ? place_part(s, l, value, in) : NULL;
 
+	if (last && l->concat)
+		map = find_map(s, value, ENPUC_WHOLE);
+	if (!map)
+		map = place(s, value, l->out_words, first, other,
+			    first == in->memory ? in->word : INT64_MAX);
 	if (!map && last && !l->concat && !l->order)
-		map = place_over(s, l, value, words);
+		map = place_over(s, l, value, l->out_words);
+	return map;
+}
+
+static bool bind_result(struct search *s, struct binding *b, const struct enpuc_layer *l, int i)
+{
+	struct resident *map = place_result(s, l, i, &b->bind.in);
+
 	if (!map)
 		return false;
 	b->results[b->n_results++] = (int)(map - s->map);
@@ -243,8 +358,10 @@ static bool try_bind(struct search *s, const struct enpuc_layer *l, struct bindi
 	bool ok;
 
 	*b = (struct binding){ .n_loads = 0 };
-	ok = bind_input(s, b, root_of(s, l->in), l->hi * l->wi * enpuc_groups(l->ci), ENPUC_WHOLE,
-			CNNACC_ENPU_WORK, &b->bind.in);
+	/* A Slice is loaded out of it. */
+	ok = l->slice || bind_input(s, b, root_of(s, l->in),
+				    l->hi * l->wi * enpuc_groups(l->ci), ENPUC_WHOLE,
+				    CNNACC_ENPU_WORK, &b->bind.in);
 	for (int i = 0; i < l->stages && ok; i++)
 		if (l->stage[i].b >= 0)
 			ok = bind_input(s, b, root_of(s, l->stage[i].b),
@@ -287,13 +404,14 @@ static void add_move(struct search *s, enum enpuc_action_kind kind, const struct
 	struct enpuc_action *a = add_action(s, kind);
 
 	s->commands += 3;
-	s->cycles += 2 * (uint64_t)map->words + 64;
+	s->cycles += 4 * (uint64_t)map->words + 64;
 	if (!a)
 		return;
 	a->value = map->value;
 	a->repeat = map->repeat;
 	a->at = map->at;
 	a->words = map->words;
+	a->pixel = map->pixel;
 }
 
 static void remove_map(struct search *s, int i)
@@ -314,7 +432,7 @@ static bool evict(struct search *s)
 	int victim = -1, latest = -1;
 
 	for (int i = 0; i < s->maps; i++) {
-		int use = next_use(s, s->map[i].value);
+		int use = s->map[i].reserved ? INT32_MAX : next_use(s, s->map[i].value);
 
 		if (s->map[i].pinned || use < latest)
 			continue;
@@ -355,8 +473,18 @@ static void pin_operands(struct search *s, const struct enpuc_layer *l)
 static void drop_dead(struct search *s)
 {
 	for (int i = s->maps - 1; i >= 0; i--)
-		if (next_use(s, s->map[i].value) == INT32_MAX || s->map[i].repeat != ENPUC_WHOLE)
+		if (!s->map[i].reserved && (next_use(s, s->map[i].value) == INT32_MAX ||
+					    s->map[i].repeat != ENPUC_WHOLE))
 			remove_map(s, i);
+}
+
+/* Is not every piece of it in its place? */
+static bool needs_run(const struct enpuc_node *n, const struct enpuc_binding *b)
+{
+	for (int i = 0; i < n->plan.pieces; i++)
+		if (!enpuc_is_in_place(&n->layer, &n->plan.piece[i], b))
+			return true;
+	return false;
 }
 
 static void add_run(struct search *s, const struct enpuc_node *n, const struct binding *b)
@@ -365,13 +493,15 @@ static void add_run(struct search *s, const struct enpuc_node *n, const struct b
 
 	for (int i = 0; i < b->n_loads; i++)
 		add_move(s, ENPUC_LOAD, &s->map[b->loads[i]]);
-	a = add_action(s, ENPUC_RUN);
+	a = needs_run(n, &b->bind) ? add_action(s, ENPUC_RUN) : NULL;
 	if (a)
 		a->bind = b->bind;
 	s->commands += 5 * n->plan.pieces;
 	for (int i = 0; i < b->n_results; i++) {
 		struct resident *map = &s->map[b->results[i]];
 
+		if (map->reserved)
+			map->reserved = map->in_memory = false;
 		if (is_wanted_outside(s, map->value))
 			store(s, map);
 	}
@@ -422,22 +552,84 @@ static void cut_program(struct search *s, const struct enpuc_node *n)
 	s->cycles += cycles;
 }
 
+/* Binds a layer that fits the DTCMs as a whole, if it has them for itself and no gaps in maps. */
+static bool bind_whole(struct search *s, const struct enpuc_layer *l, struct binding *b)
+{
+	bool bound;
+
+	store_repeated(s, l);
+	pin_operands(s, l);
+	do {
+		bound = try_bind(s, l, b);
+	} while (!bound && evict(s));
+	if (bound)
+		return true;
+	flush(s);
+	return try_bind(s, l, b);
+}
+
+/* ---- Slice ---- */
+
+/* The words of a map in a DTCM that are a Slice of it, as another map; false: they are none. */
+static bool find_view(const struct enpuc_layer *l, const struct resident *from,
+		      struct resident *view)
+{
+	int64_t pixels = l->ho * l->wo, step;
+	struct cnn_pixels in;
+
+	cnn_layout_pixels(&l->in_layout, &in);
+	if (l->from[CNN_DIM_CHANNELS] % ENPUC_WORD || (l->wo != in.columns && l->ho > 1))
+		return false;
+	step = from->at.step ? from->at.step : in.column_pitch / ENPUC_WORD;
+	*view = (struct resident){ .at = from->at, .pixel = enpuc_groups(l->co) };
+	view->at.word += ((l->from[CNN_DIM_BATCH] * in.rows + l->from[CNN_DIM_ROWS]) * in.columns +
+			  l->from[CNN_DIM_COLUMNS]) * step + l->from[CNN_DIM_CHANNELS] / ENPUC_WORD;
+	view->at.step = step > view->pixel ? step : 0;
+	view->words = (pixels - 1) * step + view->pixel;
+	return true;
+}
+
+/* Loads the result of a Slice out of its input in memory. */
+static struct resident *load_slice(struct search *s, const struct enpuc_layer *l, int value)
+{
+	struct resident *map;
+
+	do {
+		map = place(s, value, l->out_words, CNNACC_ENPU_WORK, CNNACC_ENPU_SKIP, INT64_MAX);
+	} while (!map && evict(s));
+	if (map)
+		add_move(s, ENPUC_SLICE, map);
+	return map;
+}
+
+static void add_slice(struct search *s, const struct enpuc_layer *l)
+{
+	int value = root_of(s, l->stage[0].result);
+	struct resident *from = find_map(s, root_of(s, l->in), ENPUC_WHOLE), *map = NULL, view;
+
+	if (from && !has_names(s, value) && find_view(l, from, &view)) {
+		view.value = value;
+		map = add_map(s, &view) ? &s->map[s->maps - 1] : NULL;
+	}
+	if (!map && from)
+		store(s, from);
+	map = map ? map : load_slice(s, l, value);
+	if (map && is_wanted_outside(s, value))
+		store(s, map);
+}
+
+/* ---- all steps ---- */
+
 static void add_step(struct search *s)
 {
 	const struct enpuc_node *n = &s->core->nodes[s->steps[s->step]];
 	struct binding b;
-	bool bound = false;
 
 	/* What is dead before this step has been dropped; what it reads stays. */
 	cut_program(s, n);
-	if (n->plan.whole) {
-		store_repeated(s, &n->layer);
-		pin_operands(s, &n->layer);
-		do {
-			bound = try_bind(s, &n->layer, &b);
-		} while (!bound && evict(s));
-	}
-	if (bound) {
+	if (n->plan.whole && n->layer.slice) {
+		add_slice(s, &n->layer);
+	} else if (n->plan.whole && bind_whole(s, &n->layer, &b)) {
 		add_run(s, n, &b);
 	} else {
 		flush(s);

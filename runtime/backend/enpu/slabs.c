@@ -20,6 +20,16 @@ struct slabs {
 	int ret;
 };
 
+static struct enpuc_place work_at(int64_t word)
+{
+	return (struct enpuc_place){ .memory = CNNACC_ENPU_WORK, .word = word };
+}
+
+static struct enpuc_place skip_at(int64_t word)
+{
+	return (struct enpuc_place){ .memory = CNNACC_ENPU_SKIP, .word = word };
+}
+
 /* Where the maps of a slab are in a buffer. */
 static void bind_slab(struct slabs *s, const struct enpuc_slab *slab, uint32_t buffer)
 {
@@ -31,26 +41,26 @@ static void bind_slab(struct slabs *s, const struct enpuc_slab *slab, uint32_t b
 	struct enpuc_binding *b = &s->bind[buffer];
 	int last = l->stages - 1;
 
-	*b = (struct enpuc_binding){ .in = { CNNACC_ENPU_WORK, work } };
+	*b = (struct enpuc_binding){ .in = work_at(work) };
 	work += enpuc_in_words(l, slab);
 	for (int i = 0; i <= last; i++) {
 		if (l->stage[i].b >= 0) {
 			bool own = enpuc_needs_second(l, i);
 
-			b->b[i] = own ? (struct enpuc_place){ CNNACC_ENPU_SKIP, skip } : b->in;
+			b->b[i] = own ? skip_at(skip) : b->in;
 			skip += own ? slab->h * slab->w *
 					      enpuc_groups(enpuc_second_channels(l, i)) : 0;
 		}
 		if (l->stage[i].stored && i < last) {
 			b->has_skip[i] = true;
-			b->skip[i] = (struct enpuc_place){ CNNACC_ENPU_SKIP, skip };
+			b->skip[i] = skip_at(skip);
 			skip += out;
 		}
 	}
 	b->has_out = skip > begin;
 	b->has_skip[last] = skip == begin;
-	b->out = (struct enpuc_place){ CNNACC_ENPU_WORK, work };
-	b->skip[last] = (struct enpuc_place){ CNNACC_ENPU_SKIP, skip };
+	b->out = work_at(work);
+	b->skip[last] = skip_at(skip);
 }
 
 /* A rectangle of a map of @width pixels of @pixel bytes, to or from a DTCM. */
@@ -165,12 +175,41 @@ static void load_second(struct slabs *s, const struct enpuc_slab *slab, int i, u
 	enpuc_move(s->e, &c, count, down, slab->w * pixel);
 }
 
+void enpuc_load_slice(struct enpuc_emitter *e, const struct enpuc_layer *l,
+		      const struct enpuc_slab *slab, const struct enpuc_place *at)
+{
+	int64_t pixel = enpuc_groups(l->co) * ENPUC_WORD, count = slab->h;
+	struct cnn_pixels in;
+	struct seqc_copy c = {
+		.memory = at->memory, .local = at->word * ENPUC_WORD, .rows = slab->w,
+		.row_bytes = l->co, .local_pitch = pixel,
+	};
+
+	cnn_layout_pixels(&l->in_layout, &in);
+	c.va = enpuc_address(e, l->in) + (slab->n + l->from[CNN_DIM_BATCH]) * in.image_pitch +
+	       (slab->y + l->from[CNN_DIM_ROWS]) * in.row_pitch +
+	       (slab->x + l->from[CNN_DIM_COLUMNS]) * in.column_pitch + l->from[CNN_DIM_CHANNELS];
+	c.va_pitch = in.column_pitch;
+	if (l->co == in.c) {
+		c.rows = slab->h;
+		c.row_bytes = c.local_pitch = slab->w * pixel;
+		c.va_pitch = in.row_pitch;
+		count = 1;
+	} else if (slab->w == in.columns) {
+		c.rows *= slab->h;
+		count = 1;
+	}
+	enpuc_move(e, &c, count, in.row_pitch, slab->w * pixel);
+}
+
 static void load_input(struct slabs *s, const struct enpuc_slab *slab, uint32_t buffer)
 {
 	const struct enpuc_layer *l = &s->n->layer;
 	int64_t pixel = enpuc_groups(l->ci) * ENPUC_WORD;
 
-	if (l->gather.kernel_rows > 1)
+	if (l->slice)
+		enpuc_load_slice(s->e, l, slab, &s->bind[buffer].in);
+	else if (l->gather.kernel_rows > 1)
 		for (int64_t r = 0; r < l->gather.kernel_rows; r++)
 			load_kernel_row(s, slab, r, &s->bind[buffer].in);
 	else

@@ -11,6 +11,7 @@
 
 #define INT8	3
 #define INT32	6
+#define INT64	7
 #define OWN	"cnnacc"	/* domain */
 
 static struct enpu_map *new_map(struct enpu_net *n, struct enpu_map shape)
@@ -263,6 +264,40 @@ void enpu_net_transpose(struct enpu_net *n, int from, const int64_t order[4])
 	ob_attr_ints(ob_node(n->b, "Transpose", m->name, new_map(n, y)->name), "perm", 4, order);
 }
 
+void enpu_net_split(struct enpu_net *n, int from, int64_t axis, int64_t first)
+{
+	struct enpu_map a = n->map[from], b = a;
+	int64_t *sizes[2][4] = { { &a.n, &a.c, &a.h, &a.w }, { &b.n, &b.c, &b.h, &b.w } };
+	const int64_t dims[1] = { 2 }, split[2] = { first, *sizes[0][axis] - first };
+	char inputs[100], outputs[100];
+	const char *list = name_of(n, "split"), *of = n->map[from].name;
+
+	*sizes[0][axis] = split[0];
+	*sizes[1][axis] = split[1];
+	ob_raw(n->b, list, INT64, sizeof(*split), 1, dims, split);
+	snprintf(inputs, sizeof(inputs), "%s %s", of, list);
+	snprintf(outputs, sizeof(outputs), "v%d v%d", n->maps, n->maps + 1);
+	new_map(n, a);
+	new_map(n, b);
+	ob_attr_int(ob_node(n->b, "Split", inputs, outputs), "axis", axis);
+}
+
+void enpu_net_slice(struct enpu_net *n, int from, const int64_t begin[4], const int64_t size[4])
+{
+	const int64_t dims[1] = { 4 };
+	struct enpu_map y = { size[0], size[1], size[2], size[3], "" };
+	const char *starts = name_of(n, "starts"), *ends = name_of(n, "ends");
+	int64_t end[4];
+	char inputs[100];
+
+	for (int i = 0; i < 4; i++)
+		end[i] = begin[i] + size[i];
+	ob_raw(n->b, starts, INT64, sizeof(*begin), 1, dims, begin);
+	ob_raw(n->b, ends, INT64, sizeof(*end), 1, dims, end);
+	snprintf(inputs, sizeof(inputs), "%s %s %s", n->map[from].name, starts, ends);
+	ob_node(n->b, "Slice", inputs, new_map(n, y)->name);
+}
+
 /* ---- random layers ------------------------------------------------------------------------- */
 
 static bool random_conv(struct enpu_net *n, int from)
@@ -355,15 +390,53 @@ static int find_part(const struct enpu_net *n, int a)
 	return a;
 }
 
+/* Of 16 channels each, if possible, or anywhere. */
+static int64_t random_place(int64_t channels)
+{
+	return channels > 16 && pick(0, 3) ? 16 * pick(1, (channels - 1) / 16) :
+					     pick(1, channels - 1);
+}
+
+static void random_split(struct enpu_net *n, int from)
+{
+	const struct enpu_map *m = &n->map[from];
+	const int64_t dims[4] = { m->n, m->c, m->h, m->w };
+	int64_t axis = pick(0, 1) ? 1 : pick(0, 3);
+
+	if (dims[axis] < 2)
+		enpu_net_relu(n, from);
+	else
+		enpu_net_split(n, from, axis,
+			       axis == 1 ? random_place(m->c) : pick(1, dims[axis] - 1));
+}
+
+static void random_slice(struct enpu_net *n, int from)
+{
+	const struct enpu_map *m = &n->map[from];
+	int64_t size[4] = { m->n, m->c, m->h, m->w }, begin[4] = { 0 };
+
+	for (int i = 0; i < 4; i++) {
+		if (pick(0, 1) || size[i] < 2)
+			continue;
+		begin[i] = i == 1 ? random_place(m->c) : pick(0, size[i] - 1);
+		size[i] = pick(1, size[i] - begin[i]);
+	}
+	enpu_net_slice(n, from, begin, size);
+}
+
 static void random_layer(struct enpu_net *n, int from)
 {
 	const struct enpu_map *m = &n->map[from];
-	int kind = (int)pick(0, 12), second = find_second(n, from);
+	int kind = (int)pick(0, 14), second = find_second(n, from);
 
 	if ((kind < 4 && random_conv(n, from)) || (kind == 11 && random_large_conv(n, from)))
 		return;
 	if (kind == 12 && m->h > 0)
 		random_transpose(n, from);
+	else if (kind == 13 && m->h > 0)
+		random_split(n, from);
+	else if (kind == 14 && m->h > 0)
+		random_slice(n, from);
 	else if (kind == 4 && m->h >= 3 && m->w >= 3)
 		enpu_net_pool(n, from, pick(2, 3), pick(1, 2), pick(0, 1));
 	else if (kind == 5)
@@ -382,6 +455,7 @@ static void random_layer(struct enpu_net *n, int from)
 
 void enpu_net_random(struct enpu_net *n, int layers)
 {
-	for (int i = 0; i < layers && n->maps < ENPU_MAPS - 1; i++)
+	/* A Split makes two maps, and the last layer may be none of these. */
+	for (int i = 0; i < layers && n->maps < ENPU_MAPS - 2; i++)
 		random_layer(n, pick(0, 3) ? n->maps - 1 : (int)pick(0, n->maps - 1));
 }

@@ -43,6 +43,10 @@ void enpu_net_relu(struct enpu_net *n, int from);
 void enpu_net_add(struct enpu_net *n, int a, int b);
 void enpu_net_mul(struct enpu_net *n, int a, int b);
 void enpu_net_concat(struct enpu_net *n, int a, int b);
+/* Two parts along an axis: the first has so many elements of it. */
+void enpu_net_split(struct enpu_net *n, int from, int64_t axis, int64_t first);
+/* From one place of each axis on, of a size. */
+void enpu_net_slice(struct enpu_net *n, int from, const int64_t begin[4], const int64_t size[4]);
 void enpu_net_transpose(struct enpu_net *n, int from, const int64_t order[4]);
 /* Up to @layers random layers, one on the other or on earlier maps. */
 void enpu_net_random(struct enpu_net *n, int layers);
