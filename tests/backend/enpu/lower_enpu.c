@@ -2,7 +2,8 @@
 /*
  * Random networks on core enpu of several sizes against the operators on the CPU, bit for bit, as a
  * whole and layer by layer; the compiler's cycles against the device's; what is refused, and why;
- * how kernels are computed that are larger than an ifmap pad, and all transpositions.
+ * how kernels are computed that are larger than an ifmap pad; all transpositions; what Concat, Split
+ * and Slice cost.
  * Usage: lower_enpu [--count N] [--seed N]; TAP.
  */
 #include <stdio.h>
@@ -68,6 +69,9 @@ static void check_random(uint32_t seed, uint32_t count)
 struct search {
 	const char *text;
 	bool runs, found;		/* on the core */
+	const char *op;			/* whose clocks are added up; NULL: none */
+	uint64_t clocks;
+	int ops;			/* of that type, on the core */
 	char reasons[600];
 };
 
@@ -77,6 +81,10 @@ static void look(const struct cnnrt_op_report *op, void *opaque)
 	size_t at = strlen(s->reasons);
 
 	s->found |= (op->core >= 0) == s->runs && strstr(op->reason, s->text);
+	if (s->op && op->core >= 0 && !strcmp(op->op, s->op)) {
+		s->clocks += op->cost->cycles;
+		s->ops++;
+	}
 	snprintf(s->reasons + at, sizeof(s->reasons) - at, "%s; ", op->reason);
 }
 
@@ -145,11 +153,10 @@ static void check_qlinear(void)
 	check_reason("enpu requantises by shifts only", &n);
 }
 
-/* It runs on the core, in this way, and gives the CPU's bytes. */
-static const char *run_as(const char *text, struct enpu_net *n)
+/* It runs on the core, in the way that s->text says, and gives the CPU's bytes. */
+static const char *run_search(struct search *s, struct enpu_net *n)
 {
 	static char reasons[600];
-	struct search s = { .text = text, .runs = true };
 	struct cnnrt_program *p = NULL;
 	struct bench t = { .core = "enpu" };
 	const char *wrong = NULL;
@@ -158,14 +165,21 @@ static const char *run_as(const char *text, struct enpu_net *n)
 	void *file = enpu_net_end(n, &len);
 
 	if (!bench_open(&t, devices[0].name) && !compile(&t, file, len, false, &p)) {
-		cnnrt_program_explain(p, look, &s);
+		cnnrt_program_explain(p, look, s);
 		wrong = run_both(&t, file, len, false, 5, &got);
 	}
-	snprintf(reasons, sizeof(reasons), "%s", s.reasons[0] ? s.reasons : t.err.text);
+	snprintf(reasons, sizeof(reasons), "%s", s->reasons[0] ? s->reasons : t.err.text);
 	cnnrt_program_free(p);
 	bench_close(&t);
 	free(file);
-	return s.found ? with_seed(wrong, 5) : reasons;
+	return s->found ? with_seed(wrong, 5) : reasons;
+}
+
+static const char *run_as(const char *text, struct enpu_net *n)
+{
+	struct search s = { .text = text, .runs = true };
+
+	return run_search(&s, n);
 }
 
 static void check_large(const char *text, int64_t channels, struct enpu_conv c)
@@ -210,6 +224,75 @@ static void check_transpositions(void)
 			       &n);
 	}
 	check("transpositions", wrong);
+}
+
+/* ---- what costs nothing, as it is only addresses ----------------------------------------- */
+
+/* The network has so many operators of a type on the core, which take no clocks, or some. */
+static void check_clocks(const char *name, const char *op, int ops, bool clocks, struct enpu_net *n)
+{
+	struct search s = { .text = op, .runs = true, .op = op };
+	const char *wrong = run_search(&s, n);
+
+	if (!wrong && s.ops != ops)
+		wrong = s.reasons;
+	if (!wrong && (s.clocks > 0) != clocks)
+		wrong = clocks ? "it takes no clocks" : "it takes clocks";
+	check(name, wrong);
+}
+
+/* A network whose map 1 is a result of the core. */
+static void begin_net(struct enpu_net *n, int64_t channels)
+{
+	random_state = 3;
+	enpu_net_begin(n, 1, channels, 9, 7);
+	enpu_net_relu(n, 0);
+}
+
+static void check_concat(void)
+{
+	const struct enpu_conv conv = { .co = 20, .groups = 1, .kernel = { 3, 3 },
+					.stride = { 1, 1 }, .dilation = { 1, 1 },
+					.pads = { 1, 1, 1, 1 } };
+	struct enpu_net n;
+
+	begin_net(&n, 32);
+	enpu_net_conv(&n, 0, &conv);
+	enpu_net_concat(&n, 1, 2);
+	enpu_net_relu(&n, 3);
+	check_clocks("parts in their places", "Concat", 1, false, &n);
+	/* The second part may not be where the first one is read. */
+	begin_net(&n, 32);
+	enpu_net_conv(&n, 1, &conv);
+	enpu_net_concat(&n, 1, 2);
+	enpu_net_relu(&n, 3);
+	check_clocks("a part that reads another", "Concat", 1, true, &n);
+	begin_net(&n, 32);
+	enpu_net_concat(&n, 1, 1);
+	enpu_net_relu(&n, 2);
+	check_clocks("a map twice", "Concat", 1, true, &n);
+}
+
+/* Two parts of a map, each read by a layer of its own. */
+static void check_parts(const char *name, int64_t axis, int64_t first, bool clocks)
+{
+	struct enpu_net n;
+
+	begin_net(&n, 50);
+	enpu_net_split(&n, 1, axis, first);
+	enpu_net_table(&n, 2);
+	enpu_net_scale(&n, 3);
+	ob_output(n.b, n.map[4].name);
+	check_clocks(name, "Slice", 2, clocks, &n);
+}
+
+static void check_addresses(void)
+{
+	check_concat();
+	check_parts("channels from a word on", 1, 16, false);
+	check_parts("channels from anywhere on", 1, 17, true);
+	check_parts("rows", 2, 4, false);
+	check_parts("columns", 3, 2, true);
 }
 
 static void check_large_kernels(void)
@@ -260,5 +343,6 @@ int main(int argc, char **argv)
 	check_refusals();
 	check_large_kernels();
 	check_transpositions();
+	check_addresses();
 	return end_checks();
 }
