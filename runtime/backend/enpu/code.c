@@ -236,14 +236,24 @@ static const struct enpuc_place *source_of(const struct enpuc_binding *b,
 	return p->source ? &b->b[p->source] : &b->in;
 }
 
+int64_t enpuc_words_before(const struct enpuc_layer *l, int part)
+{
+	int64_t words = 0;
+
+	for (int i = 0; i < part; i++)
+		words += l->of_rows ? l->part[i] * l->wo * enpuc_groups(l->co) :
+				      enpuc_groups(l->part[i]);
+	return words;
+}
+
 bool enpuc_is_in_place(const struct enpuc_layer *l, const struct enpuc_piece *p,
 		       const struct enpuc_binding *b)
 {
 	const struct enpuc_place *from = source_of(b, p), *to = result_of(b, l->stages - 1);
 
 	return l->concat && from->memory == to->memory &&
-	       from->word == to->word + p->ci0 / ENPUC_WORD &&
-	       step_of(from, l->part[p->source]) == enpuc_groups(l->co);
+	       from->word == to->word + enpuc_words_before(l, p->source) &&
+	       step_of(from, enpuc_second_channels(l, p->source)) == enpuc_groups(l->co);
 }
 
 static void set_record(struct cnnacc_enpu_record *r, const struct enpuc_part *part, int i,
@@ -287,7 +297,8 @@ static void set_copy(struct enpuc_code *c, const struct enpuc_part *part,
 	int last = part->layer->stages - 1;
 	struct cnnacc_enpu_insn *insn = &c->insn[c->insns - 1];
 	struct cnnacc_enpu_record *r = &c->record[c->insns - 1];
-	int64_t first = p->co0 / ENPUC_WORD;
+	int64_t of_part = (p->co0 - p->ci0) / ENPUC_WORD;
+	int64_t first = enpuc_words_before(part->layer, p->source) + of_part;
 
 	insn->word0 = CNNACC_ENPU_RESHAPE | (b->has_skip[last] ? CNNACC_ENPU_STORED : 0);
 	insn->word1 = CNNACC_ENPU_WORD1(t->y, t->x, 0, 0, 0);
@@ -295,10 +306,10 @@ static void set_copy(struct enpuc_code *c, const struct enpuc_part *part,
 	insn->word3 = CNNACC_ENPU_WORD3(0, t->zs);
 	r->flags = (b->has_skip[last] && !b->has_out ? CNNACC_ENPU_F_OUT_ONLY : 0) |
 		   (from->memory == CNNACC_ENPU_SKIP ? CNNACC_ENPU_F_A_SKIP : 0);
-	r->in = (uint32_t)(from->word + (p->co0 - p->ci0) / ENPUC_WORD);
+	r->in = (uint32_t)(from->word + of_part);
 	r->out = (uint32_t)(b->out.word + first);
 	r->skip = (uint32_t)(b->skip[last].word + first);
-	r->steps = (uint32_t)(step_of(from, part->layer->part[p->source]) |
+	r->steps = (uint32_t)(step_of(from, enpuc_second_channels(part->layer, p->source)) |
 			      enpuc_groups(part->layer->co) << 16);
 	r->reshape = CNNACC_ENPU_PERM(0, 1, 2, 3);
 }

@@ -64,7 +64,7 @@ static void add_part(const struct enpuc_emitter *e, struct exec *x, const struct
 		     const struct enpuc_piece *p, int64_t weights)
 {
 	const struct enpuc_layer *l = &e->core->nodes[a->node].layer;
-	const struct enpuc_part part = {
+	struct enpuc_part part = {
 		.layer = l, .piece = p, .slab = enpuc_whole(l),
 		.bind = &a->bind, .weights = weights,
 	};
@@ -74,6 +74,7 @@ static void add_part(const struct enpuc_emitter *e, struct exec *x, const struct
 	if (!more)
 		return;
 	x->cost = more;
+	part.slab.h = enpuc_second_rows(l, p->source);
 	enpuc_code_add(&x->code, &e->core->hw, &part);
 	enpuc_code_pack(&x->code, &part);
 	x->cost[x->costs++] = (struct part_cost){ a->node, x->code.cost };

@@ -83,11 +83,11 @@ struct enpuc_layer {
 	uint32_t order;
 	int64_t out_words;		/* of an image of the result */
 	/*
-	 * Concat along the channels: the input and the second maps are copied into the result, each
-	 * by an instruction of its own, which is no stage.
+	 * Concat along the channels, or the rows of one image: the input and the second maps are
+	 * copied into the result, each by an instruction of its own, which is no stage.
 	 */
-	bool concat;
-	int64_t part[ENPUC_STAGES];	/* channels of each */
+	bool concat, of_rows;
+	int64_t part[ENPUC_STAGES];	/* channels or rows of each */
 	/* Slice: where it begins in the input, of which in_layout has the sizes; hi, wi, ci: its own. */
 	bool slice;
 	int64_t from[CNN_DIMS];
@@ -167,7 +167,13 @@ uint64_t enpuc_gather_cycles(const struct enpuc_layer *l, const struct enpuc_sla
 /* Channels of the second map of stage i. */
 static inline int64_t enpuc_second_channels(const struct enpuc_layer *l, int i)
 {
-	return l->concat ? l->part[i] : l->co;
+	return l->concat && !l->of_rows ? l->part[i] : l->co;
+}
+
+/* The same of rows. */
+static inline int64_t enpuc_second_rows(const struct enpuc_layer *l, int i)
+{
+	return l->of_rows ? l->part[i] : l->ho;
 }
 
 /* Has a slab a second map for stage i?  A window's input has other pixels than its output. */
@@ -230,6 +236,8 @@ void enpuc_code_add(struct enpuc_code *c, const struct enpuc_hw *hw, const struc
 /* Puts the weights of a part into the image. */
 void enpuc_code_pack(struct enpuc_code *c, const struct enpuc_part *part);
 void enpuc_code_stop(struct enpuc_code *c);
+/* Words of a Concat's result before the first one of a part. */
+int64_t enpuc_words_before(const struct enpuc_layer *l, int part);
 /* Is a piece of a Concat in its place in the result already? */
 bool enpuc_is_in_place(const struct enpuc_layer *l, const struct enpuc_piece *p,
 		       const struct enpuc_binding *b);

@@ -487,7 +487,7 @@ static bool match_pool(const struct cnn_unit *unit, struct enpuc_layer *l, char 
 	return check_window(n, l, reason);
 }
 
-/* Concat along the channels; but for the last, the parts end at words. */
+/* Concat along the channels, of which all parts but the last end at words, or of one image's rows. */
 static bool match_concat(const struct cnn_unit *unit, struct enpuc_layer *l, char *reason)
 {
 	const struct cnn_graph *g = unit->g;
@@ -497,9 +497,11 @@ static bool match_concat(const struct cnn_unit *unit, struct enpuc_layer *l, cha
 
 	if (!check_map(n, y, "result", reason))
 		return false;
-	if (n->n_in > ENPUC_STAGES || axis + (axis < 0 ? y->rank : 0) != 1)
-		return cnn_reject(reason, "%s: not along the channels, or of more than %d parts",
-				  n->op_type, ENPUC_STAGES);
+	axis += axis < 0 ? y->rank : 0;
+	l->of_rows = axis == CNN_DIM_ROWS && y->dims[0] == 1;
+	if (n->n_in > ENPUC_STAGES || (axis != CNN_DIM_CHANNELS && !l->of_rows))
+		return cnn_reject(reason, "%s: not along the channels or the rows of one image, or of "
+				  "more than %d parts", n->op_type, ENPUC_STAGES);
 	set_maps(cnn_node_in(g, n, 0), y, l);
 	l->concat = true;
 	for (int i = 0; i < n->n_in; i++) {
@@ -507,11 +509,11 @@ static bool match_concat(const struct cnn_unit *unit, struct enpuc_layer *l, cha
 
 		if (!check_map(n, t, "a part", reason))
 			return false;
-		if (t->data || (i < n->n_in - 1 && t->dims[1] % ENPUC_WORD))
+		if (t->data || (!l->of_rows && i < n->n_in - 1 && t->dims[1] % ENPUC_WORD))
 			return cnn_reject(reason, "%s: part %d is constant, or its channels are not "
 					  "a multiple of 16", n->op_type, i);
 		map_dims(t, dims);
-		l->part[i] = dims[CNN_DIM_CHANNELS];
+		l->part[i] = dims[axis];
 		l->stage[l->stages++] = (struct enpuc_stage){
 			.opcode = CNNACC_ENPU_RESHAPE, .node = unit->nodes[0],
 			.result = i == n->n_in - 1 ? n->out[0] : -1, .b = i ? n->in[i] : -1,

@@ -69,10 +69,10 @@ static bool cut_parts(const struct enpuc_hw *hw, struct enpuc_node *n, const cha
 
 	for (; p.source < n->layer.stages; p.source++) {
 		p.ci0 = p.co0;
-		p.co = n->layer.part[p.source];
+		p.co = enpuc_second_channels(&n->layer, p.source);
 		if (!cut_range(hw, n, p, op, reason))
 			return false;
-		p.co0 += p.co;
+		p.co0 += n->layer.of_rows ? 0 : p.co;
 	}
 	return true;
 }
@@ -269,7 +269,7 @@ bool enpuc_plan(struct cnn_backend *base, const struct cnn_unit *unit, char *rea
 	/* Several layers without traffic are better than one of slabs. */
 	if (!n->plan.whole && unit->n_nodes > 1 && first_fits_whole(core, unit, n))
 		return cnn_reject(reason, "%s: fits the DTCMs only without the stages behind it", op);
-	if (!n->plan.whole && l->order)
+	if (!n->plan.whole && (l->order || l->of_rows))
 		return cnn_reject(reason, "%s: the maps do not fit the DTCMs as a whole", op);
 	if (!n->plan.whole && !sees_input(l))
 		return cnn_reject(reason, "%s: slabs would see nothing but padding", op);

@@ -260,10 +260,8 @@ static bool find_joint(const struct search *s, int value, struct joint *j)
 			continue;
 		*j = (struct joint){
 			.value = root_of(s, l->stage[l->stages - 1].result), .words = l->out_words,
-			.step = enpuc_groups(l->co),
+			.before = enpuc_words_before(l, part), .step = enpuc_groups(l->co),
 		};
-		for (int k = 0; k < part; k++)
-			j->before += enpuc_groups(l->part[k]);
 		return true;
 	}
 	return false;
@@ -287,10 +285,16 @@ static bool is_read_there(const struct search *s, const struct resident *result)
 	return false;
 }
 
-/* The last result of a layer in its place in that of a later Concat, for which there is room. */
-static struct resident *place_part(struct search *s, const struct enpuc_layer *l, int value,
+/*
+ * The result of a stage in its place in that of a later Concat, for which there is room: in the
+ * skip DTCM, unless it is the last stage.
+ */
+static struct resident *place_part(struct search *s, const struct enpuc_layer *l, int i,
 				   const struct enpuc_place *in)
 {
+	bool last = i == l->stages - 1;
+	uint32_t first = last ? CNNACC_ENPU_WORK : CNNACC_ENPU_SKIP;
+	int value = root_of(s, l->stage[i].result);
 	struct resident part = { .value = value, .pixel = enpuc_groups(l->co), .pinned = true };
 	const struct resident *whole;
 	struct joint j;
@@ -299,8 +303,8 @@ static struct resident *place_part(struct search *s, const struct enpuc_layer *l
 		return NULL;
 	whole = find_map(s, j.value, ENPUC_WHOLE);
 	if (!whole) {
-		struct resident *own = place(s, j.value, j.words, CNNACC_ENPU_WORK,
-					     CNNACC_ENPU_SKIP, in->word);
+		struct resident *own = place(s, j.value, j.words, first, CNNACC_ENPU_SKIP,
+					     first == in->memory ? in->word : INT64_MAX);
 
 		if (!own)
 			return NULL;
@@ -311,9 +315,43 @@ static struct resident *place_part(struct search *s, const struct enpuc_layer *l
 	part.at.word += j.before;
 	part.at.step = j.step > part.pixel ? j.step : 0;
 	part.words = (l->ho * l->wo - 1) * j.step + part.pixel;
-	if (is_read_there(s, &part) || !add_map(s, &part))
+	if ((!last && part.at.memory != CNNACC_ENPU_SKIP) || is_read_there(s, &part) ||
+	    !add_map(s, &part))
 		return NULL;
 	return &s->map[s->maps - 1];
+}
+
+/* Is each part that is in the words of a Concat's result in its place there? */
+static bool are_parts_in_place(const struct search *s, const struct enpuc_layer *l,
+			       const struct resident *whole)
+{
+	for (int i = 0; i < s->maps; i++) {
+		const struct resident *map = &s->map[i];
+		int part = find_part(s, l, map->value);
+		int64_t step = map->at.step;
+
+		if (!map->pinned || map->reserved || !overlap(map, whole))
+			continue;
+		if (part < 0 || map->at.word != whole->at.word + enpuc_words_before(l, part))
+			return false;
+		step = step ? step : enpuc_groups(enpuc_second_channels(l, part));
+		if (step != enpuc_groups(l->co))
+			return false;
+	}
+	return true;
+}
+
+/* The words that are reserved for the result of a Concat; if there are none of use, NULL. */
+static struct resident *find_reserved(struct search *s, const struct enpuc_layer *l, int value)
+{
+	struct resident *whole = find_map(s, value, ENPUC_WHOLE);
+
+	if (!whole || are_parts_in_place(s, l, whole))
+		return whole;
+	/* They are nobody's now, and need not be stored. */
+	whole->value = -1;
+	whole->reserved = false;
+	return NULL;
 }
 
 static struct resident *place_result(struct search *s, const struct enpuc_layer *l, int i,
@@ -323,10 +361,9 @@ static struct resident *place_result(struct search *s, const struct enpuc_layer 
 	bool last = i == l->stages - 1;
 	uint32_t first = last && count_uses(s, value) <= 1 ? CNNACC_ENPU_WORK : CNNACC_ENPU_SKIP;
 	uint32_t other = last ? CNNACC_ENPU_WORK + CNNACC_ENPU_SKIP - first : first;
-	struct resident *map = last ? place_part(s, l, value, in) : NULL;
+	struct resident *map = l->concat ? find_reserved(s, l, value) :
+					   place_part(s, l, i, in);
 
-	if (last && l->concat)
-		map = find_map(s, value, ENPUC_WHOLE);
 	if (!map)
 		map = place(s, value, l->out_words, first, other,
 			    first == in->memory ? in->word : INT64_MAX);
@@ -365,7 +402,8 @@ static bool try_bind(struct search *s, const struct enpuc_layer *l, struct bindi
 	for (int i = 0; i < l->stages && ok; i++)
 		if (l->stage[i].b >= 0)
 			ok = bind_input(s, b, root_of(s, l->stage[i].b),
-					l->ho * l->wo * enpuc_groups(enpuc_second_channels(l, i)),
+					enpuc_second_rows(l, i) * l->wo *
+						enpuc_groups(enpuc_second_channels(l, i)),
 					l->stage[i].repeat, CNNACC_ENPU_SKIP, &b->bind.b[i]);
 	for (int i = 0; i < l->stages && ok; i++)
 		if (l->stage[i].stored || i == l->stages - 1)

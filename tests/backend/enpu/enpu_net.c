@@ -244,15 +244,17 @@ void enpu_net_mul(struct enpu_net *n, int a, int b)
 	add_node(n, "ShiftRequantize", inputs, new_map(n, n->map[a])->name, OWN);
 }
 
-/* The channels of maps of one size, one after the other. */
-void enpu_net_concat(struct enpu_net *n, int a, int b)
+void enpu_net_concat(struct enpu_net *n, int64_t axis, int a, int b)
 {
 	struct enpu_map y = n->map[a];
 	char inputs[100];
 
-	y.c += n->map[b].c;
+	y.n += axis == 0 ? n->map[b].n : 0;
+	y.c += axis == 1 ? n->map[b].c : 0;
+	y.h += axis == 2 ? n->map[b].h : 0;
+	y.w += axis == 3 ? n->map[b].w : 0;
 	snprintf(inputs, sizeof(inputs), "%s %s", n->map[a].name, n->map[b].name);
-	ob_attr_int(ob_node(n->b, "Concat", inputs, new_map(n, y)->name), "axis", 1);
+	ob_attr_int(ob_node(n->b, "Concat", inputs, new_map(n, y)->name), "axis", axis);
 }
 
 void enpu_net_transpose(struct enpu_net *n, int from, const int64_t order[4])
@@ -376,18 +378,30 @@ static int find_second(const struct enpu_net *n, int a)
 	return -1;
 }
 
-/* Any map of the same rows and columns. */
-static int find_part(const struct enpu_net *n, int a)
+/* Any map of the same sizes but that of an axis. */
+static int find_part(const struct enpu_net *n, int64_t axis, int a)
 {
 	int first = (int)pick(0, n->maps - 1);
 
 	for (int i = 0; i < n->maps; i++) {
 		const struct enpu_map *m = &n->map[(first + i) % n->maps], *x = &n->map[a];
 
-		if (m->n == x->n && m->h == x->h && m->w == x->w)
+		if ((axis == 0 || m->n == x->n) && (axis == 1 || m->c == x->c) &&
+		    (axis == 2 || m->h == x->h) && (axis == 3 || m->w == x->w))
 			return (first + i) % n->maps;
 	}
 	return a;
+}
+
+static void random_concat(struct enpu_net *n, int from)
+{
+	int64_t axis = pick(0, 2) ? 1 : pick(0, 3);
+	const struct enpu_map *m = &n->map[from];
+
+	if ((axis == 1 && (m->c % 16 || m->c >= 200)) || m->h > 60 || m->w > 60 || m->n > 4)
+		enpu_net_relu(n, from);
+	else
+		enpu_net_concat(n, axis, from, find_part(n, axis, from));
 }
 
 /* Of 16 channels each, if possible, or anywhere. */
@@ -447,8 +461,8 @@ static void random_layer(struct enpu_net *n, int from)
 		enpu_net_mul(n, from, second);
 	else if (kind == 8 && second >= 0)
 		enpu_net_add(n, from, second);
-	else if (kind == 9 && m->c % 16 == 0 && m->c < 200)
-		enpu_net_concat(n, from, find_part(n, from));
+	else if (kind == 9 && m->h > 0)
+		random_concat(n, from);
 	else
 		enpu_net_relu(n, from);
 }

@@ -42,7 +42,8 @@ void enpu_net_table(struct enpu_net *n, int from);
 void enpu_net_relu(struct enpu_net *n, int from);
 void enpu_net_add(struct enpu_net *n, int a, int b);
 void enpu_net_mul(struct enpu_net *n, int a, int b);
-void enpu_net_concat(struct enpu_net *n, int a, int b);
+/* Along the channels, axis 1, or another one. */
+void enpu_net_concat(struct enpu_net *n, int64_t axis, int a, int b);
 /* Two parts along an axis: the first has so many elements of it. */
 void enpu_net_split(struct enpu_net *n, int from, int64_t axis, int64_t first);
 /* From one place of each axis on, of a size. */

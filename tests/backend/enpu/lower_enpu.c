@@ -258,19 +258,24 @@ static void check_concat(void)
 
 	begin_net(&n, 32);
 	enpu_net_conv(&n, 0, &conv);
-	enpu_net_concat(&n, 1, 2);
+	enpu_net_concat(&n, 1, 1, 2);
 	enpu_net_relu(&n, 3);
 	check_clocks("parts in their places", "Concat", 1, false, &n);
 	/* The second part may not be where the first one is read. */
 	begin_net(&n, 32);
 	enpu_net_conv(&n, 1, &conv);
-	enpu_net_concat(&n, 1, 2);
+	enpu_net_concat(&n, 1, 1, 2);
 	enpu_net_relu(&n, 3);
 	check_clocks("a part that reads another", "Concat", 1, true, &n);
 	begin_net(&n, 32);
-	enpu_net_concat(&n, 1, 1);
+	enpu_net_concat(&n, 1, 1, 1);
 	enpu_net_relu(&n, 2);
 	check_clocks("a map twice", "Concat", 1, true, &n);
+	begin_net(&n, 50);
+	enpu_net_table(&n, 0);
+	enpu_net_concat(&n, 2, 1, 2);
+	enpu_net_relu(&n, 3);
+	check_clocks("rows in their places", "Concat", 1, false, &n);
 }
 
 /* Two parts of a map, each read by a layer of its own. */
