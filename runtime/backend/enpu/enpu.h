@@ -88,7 +88,7 @@ struct enpuc_layer {
 	 */
 	bool concat, of_rows;
 	int64_t part[ENPUC_STAGES];	/* channels or rows of each */
-	/* Slice: where it begins in the input, of which in_layout has the sizes; hi, wi, ci: its own. */
+	/* Slice: where it begins in the input, whose sizes are in_layout's; hi, wi, ci: its own. */
 	bool slice;
 	int64_t from[CNN_DIMS];
 };
@@ -136,7 +136,7 @@ unsigned int enpuc_uses(uint32_t opcode);
 struct enpuc_place {
 	uint32_t memory;		/* CNNACC_ENPU_WORK or CNNACC_ENPU_SKIP */
 	int64_t word;
-	int64_t step;			/* words from a pixel to the next; 0: there are none between */
+	int64_t step;			/* words from a pixel to the next; 0: no others between */
 };
 
 /* Part of the output, and the input that it needs: the first pixel in the map, and how many. */
@@ -160,7 +160,7 @@ struct enpuc_slab enpuc_slab_of(const struct enpuc_layer *l, const struct enpuc_
 struct enpuc_slab enpuc_largest_slab(const struct enpuc_layer *l, int64_t h, int64_t w);
 /* All of both maps. */
 struct enpuc_slab enpuc_whole(const struct enpuc_layer *l);
-/* Commands of a slab at most; clocks of gathering copies besides one for each word. */
+/* Commands of a slab at most; clocks of copies by pixels besides one for each word. */
 int64_t enpuc_slab_commands(const struct enpuc_layer *l);
 uint64_t enpuc_gather_cycles(const struct enpuc_layer *l, const struct enpuc_slab *s);
 

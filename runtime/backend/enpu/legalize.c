@@ -127,13 +127,13 @@ static int cut_split(struct cnn_graph *g, int *node, struct cnn_err *err)
 		last--;
 	for (int i = 0; i <= last && !ret; i++, from = to) {
 		int out = g->nodes[*node].out[i];
+		struct range r = { axis, from, from + g->values[out].t.dims[axis] };
 
-		to = from + g->values[out].t.dims[axis];
-		if (i < last && is_read(g, out))
-			ret = insert_slice(g, (*node)++, out, &(struct range){ axis, from, to }, err);
-		else if (i == last)
-			ret = become_slice(&g->nodes[*node], out, &(struct range){ axis, from, to },
-					   err);
+		to = r.to;
+		if (i == last)
+			ret = become_slice(&g->nodes[*node], out, &r, err);
+		else if (is_read(g, out))
+			ret = insert_slice(g, (*node)++, out, &r, err);
 	}
 	return ret;
 }

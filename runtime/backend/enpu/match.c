@@ -487,7 +487,7 @@ static bool match_pool(const struct cnn_unit *unit, struct enpuc_layer *l, char 
 	return check_window(n, l, reason);
 }
 
-/* Concat along the channels, of which all parts but the last end at words, or of one image's rows. */
+/* Concat of channels, of which all parts but the last end at words, or of one image's rows. */
 static bool match_concat(const struct cnn_unit *unit, struct enpuc_layer *l, char *reason)
 {
 	const struct cnn_graph *g = unit->g;
@@ -500,8 +500,8 @@ static bool match_concat(const struct cnn_unit *unit, struct enpuc_layer *l, cha
 	axis += axis < 0 ? y->rank : 0;
 	l->of_rows = axis == CNN_DIM_ROWS && y->dims[0] == 1;
 	if (n->n_in > ENPUC_STAGES || (axis != CNN_DIM_CHANNELS && !l->of_rows))
-		return cnn_reject(reason, "%s: not along the channels or the rows of one image, or of "
-				  "more than %d parts", n->op_type, ENPUC_STAGES);
+		return cnn_reject(reason, "%s: not along the channels or the rows of one image, or "
+				  "of more than %d parts", n->op_type, ENPUC_STAGES);
 	set_maps(cnn_node_in(g, n, 0), y, l);
 	l->concat = true;
 	for (int i = 0; i < n->n_in; i++) {

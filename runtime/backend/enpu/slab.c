@@ -112,7 +112,9 @@ uint64_t enpuc_gather_cycles(const struct enpuc_layer *l, const struct enpuc_sla
 	/* A copy of a row of pixels, each of which touches two lines more than it has. */
 	int64_t in = s->in_h * (20 + 2 * s->in_w), out = s->h * (20 + 2 * s->w);
 
-	return l->gather.used || l->slice ? (uint64_t)(l->gather.kernel_rows * in + 2 * l->stages * out) : 0;
+	if (!l->gather.used && !l->slice)
+		return 0;
+	return (uint64_t)(l->gather.kernel_rows * in + 2 * l->stages * out);
 }
 
 bool enpuc_needs_second(const struct enpuc_layer *l, int i)

@@ -2,8 +2,8 @@
 /*
  * Random networks on core enpu of several sizes against the operators on the CPU, bit for bit, as a
  * whole and layer by layer; the compiler's cycles against the device's; what is refused, and why;
- * how kernels are computed that are larger than an ifmap pad; all transpositions; what Concat, Split
- * and Slice cost.
+ * how kernels are computed that are larger than an ifmap pad; all transpositions; what Concat,
+ * Split and Slice cost.
  * Usage: lower_enpu [--count N] [--seed N]; TAP.
  */
 #include <stdio.h>
