@@ -17,10 +17,10 @@
 
 #define ROUNDS		100
 #define VICTIMS		4	/* contexts that are destroyed in a round */
-#define QUEUED		6	/* jobs of each */
+#define QUEUED_MAX	96	/* jobs of each */
 #define NOP_CYCLES	10000u	/* few, so that the scheduler is given all jobs of a context */
 #define LOOPS_MAX	20000000u	/* of the job that the others wait for */
-#define SPINS		16	/* rounds differ in how long they wait, in queries of a fence */
+#define SPINS_MAX	4096	/* queries of a fence before contexts are destroyed */
 
 struct victim {
 	uint32_t ctx;
@@ -30,6 +30,8 @@ struct victim {
 static struct kmd_env blocker;
 static struct drm_cnnacc_task nop;
 static uint32_t loops = 1000000;
+static int queued = 6;
+static unsigned int spins;
 
 static bool submit_nop(uint32_t ctx, uint32_t out)
 {
@@ -52,7 +54,7 @@ static bool queue_nops(struct victim *v)
 	v->first = kmd_syncobj(blocker.fd);
 	v->last = kmd_syncobj(blocker.fd);
 	good = submit_nop(v->ctx, v->first);
-	for (int i = 2; i < QUEUED; i++)
+	for (int i = 2; i < queued; i++)
 		good &= submit_nop(v->ctx, 0);
 	return submit_nop(v->ctx, v->last) && good;
 }
@@ -88,12 +90,24 @@ static int end_of(uint32_t syncobj)
 	return ret;
 }
 
+/* Aims the next round: it waits longer if all came too early, less or for more jobs if too late. */
+static void aim(unsigned int early, unsigned int late)
+{
+	if (early == VICTIMS && spins < SPINS_MAX)
+		spins = 2 * spins + 1;
+	else if (late == VICTIMS && spins)
+		spins /= 2;
+	else if (late == VICTIMS && queued < QUEUED_MAX)
+		queued *= 2;
+}
+
 /*
  * The scheduler starts jobs on the processor on which the one before them was submitted: all of them
  * on the first.  Counts contexts that are destroyed between their first job and their last.
  */
-static bool destroy_round(unsigned int spins, unsigned int *between)
+static bool destroy_round(unsigned int *between)
 {
+	unsigned int early = 0, late = 0;
 	uint32_t out = kmd_syncobj(blocker.fd);
 	struct victim victims[VICTIMS];
 	int first, last;
@@ -104,7 +118,7 @@ static bool destroy_round(unsigned int spins, unsigned int *between)
 	run_on(1);
 	while (kmd_fence_status(blocker.fd, out) == -EBUSY)
 		;
-	while (spins--)
+	for (unsigned int i = 0; i < spins; i++)
 		kmd_fence_status(blocker.fd, out);
 	for (int i = 0; i < VICTIMS; i++)
 		good &= !kmd_ctx_destroy(blocker.fd, victims[i].ctx);
@@ -112,8 +126,11 @@ static bool destroy_round(unsigned int spins, unsigned int *between)
 		first = end_of(victims[i].first);
 		last = end_of(victims[i].last);
 		good &= (!first || first == -ECANCELED) && (last == -ECANCELED || !(first | last));
-		*between += !first && last;
+		early += !!first;
+		late += !last;
 	}
+	*between += VICTIMS - early - late;
+	aim(early, late);
 	/* How the long job ends does not matter: on a busy host the watchdog may take it for hung. */
 	end_of(out);
 	return good;
@@ -122,16 +139,17 @@ static bool destroy_round(unsigned int spins, unsigned int *between)
 int main(int argc, char **argv)
 {
 	unsigned int rounds = argc > 1 ? strtoul(argv[1], NULL, 0) : ROUNDS, between = 0, bad = 0;
+	unsigned int round = 0;
 	struct kmd_left before = kmd_left();
 
 	blocker = kmd_env(kmd_open());
 	nop = kmd_task_nop(&blocker);
 	nop.cycle_limit = NOP_CYCLES;
-	for (unsigned int i = 0; i < rounds; i++)
-		bad += !destroy_round(i % SPINS, &between);
+	for (; round < rounds || (!between && round < 10 * rounds); round++)
+		bad += !destroy_round(&between);
 	ok(!bad, "contexts are destroyed, and each of their jobs runs or is canceled");
 	ok(between > 0, "%u of %u contexts between their first job and their last", between,
-	   rounds * VICTIMS);
+	   round * VICTIMS);
 	ok_ret(kmd_run(&blocker, kmd_program_nop(&blocker)), 0, "then a job of another context runs");
 	kmd_env_free(&blocker);
 	close(blocker.fd);
