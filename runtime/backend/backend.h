@@ -210,6 +210,23 @@ static inline int64_t cnn_div_up(int64_t a, int64_t b)
 	return (a + b - 1) / b;
 }
 
+/* b is positive. */
+static inline int64_t cnn_floor_div(int64_t a, int64_t b)
+{
+	return a / b - (a % b < 0);
+}
+
+static inline int64_t cnn_gcd(int64_t a, int64_t b)
+{
+	while (b) {
+		int64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
 static inline int64_t cnn_round_up(int64_t a, int64_t b)
 {
 	return cnn_div_up(a, b) * b;

@@ -164,17 +164,6 @@ static bool check_window(const struct cnn_node *n, const struct enpuc_layer *l, 
 
 /* ---- windows beyond the ifmap pad ---- */
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-	while (b) {
-		int64_t rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a;
-}
-
 /* Each phase of the input must have a pixel. */
 static bool has_phases(const struct enpuc_layer *l, int axis)
 {
@@ -188,7 +177,7 @@ static void cut_phases(struct enpuc_layer *l, int axis)
 {
 	int64_t *stride = axis == ENPUC_ROWS ? &l->sh : &l->sw;
 	int64_t *between = axis == ENPUC_ROWS ? &l->dh : &l->dw;
-	int64_t step = *between + 1, common = gcd(*stride, step);
+	int64_t step = *between + 1, common = cnn_gcd(*stride, step);
 
 	l->gather.used = true;
 	l->gather.in[axis] = step;

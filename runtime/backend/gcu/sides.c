@@ -7,15 +7,10 @@
 
 #define PADDING_MAX	UINT8_MAX
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-	return b ? gcd(b, a % b) : a;
-}
-
 /* Has every phase of a transposed axis a kernel of its own, at equal distances? */
 static bool has_phases(const struct gcuc_axis *a)
 {
-	return a->inner && a->kernel > a->inner && gcd(a->dilation + 1, a->inner + 1) == 1;
+	return a->inner && a->kernel > a->inner && cnn_gcd(a->dilation + 1, a->inner + 1) == 1;
 }
 
 bool gcuc_has_phases(const struct gcuc_conv *v)
@@ -78,11 +73,6 @@ void gcuc_phase_size(const struct gcuc_node *n, struct gcuc_sizes *s)
 	s->kernel_x = cnn_div_up(n->conv.x.kernel, x.out_step);
 }
 
-static int64_t floor_div(int64_t a, int64_t b)
-{
-	return a / b - (a % b < 0);
-}
-
 bool gcuc_cut_axis(const struct gcuc_axis *whole, struct gcuc_span out, struct gcuc_span kernel,
 		   struct gcuc_axis *a, int64_t *in)
 {
@@ -94,8 +84,8 @@ bool gcuc_cut_axis(const struct gcuc_axis *whole, struct gcuc_span out, struct g
 	first = out.first * a->stride + kernel.first * (a->dilation + 1) - a->begin;
 	last = first + (a->out - 1) * a->stride + gcuc_reach(a) - 1;
 	points = last - first + 1;
-	*in = cnn_max(0, -floor_div(-first, step));
-	a->in = cnn_min(a->in - 1, floor_div(last, step)) - *in + 1;
+	*in = cnn_max(0, -cnn_floor_div(-first, step));
+	a->in = cnn_min(a->in - 1, cnn_floor_div(last, step)) - *in + 1;
 	if (a->in < 1) {
 		/* All is padding: an element behind it. */
 		*in = 0;

@@ -7,18 +7,13 @@
 #define RESULT_ALIGN	4 /* bytes; ReLUWrite and DRAIN write aligned results */
 #define BYTES_MAX	(CNN_ARENA_MAX / 4)	/* of one value in the arena */
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-	return b ? gcd(b, a % b) : a;
-}
-
 /*
  * Cuts groups into blocks: their pixels are whole words, their outputs fill most columns, and their
  * results are aligned for ReLUWrite.
  */
 static void cut_blocks(struct hwpec_conv *v)
 {
-	int64_t word = HWPEC_WORD * v->per_byte, count = word / gcd(word, v->ci);
+	int64_t word = HWPEC_WORD * v->per_byte, count = word / cnn_gcd(word, v->ci);
 
 	while (count * v->co < HWPEC_COLUMNS && 2 * count <= v->groups)
 		count *= 2;

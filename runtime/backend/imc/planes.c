@@ -2,16 +2,6 @@
 /* The planes of a convolution, and what one costs (Documentation/hardware/imc.rst). */
 #include "imc.h"
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-	return b ? gcd(b, a % b) : a;
-}
-
-static int64_t floor_div(int64_t a, int64_t b)
-{
-	return a / b - (a % b < 0);
-}
-
 void imcc_set_axis(struct imcc_axis *a)
 {
 	int64_t common;
@@ -20,12 +10,12 @@ void imcc_set_axis(struct imcc_axis *a)
 		a->dilation = 1;
 	if (a->out == 1 && !a->transposed)
 		a->stride = 1;
-	common = gcd(a->stride, a->dilation);
+	common = cnn_gcd(a->stride, a->dilation);
 	a->phases = a->stride / common;
 	if (a->transposed) {
 		a->step = a->dilation / common;
 		a->classes = a->step * a->stride;
-		a->first_input = -floor_div((a->kernel - 1) * a->dilation - a->pad, a->stride);
+		a->first_input = -cnn_floor_div((a->kernel - 1) * a->dilation - a->pad, a->stride);
 		return;
 	}
 	a->classes = a->dilation / common;
