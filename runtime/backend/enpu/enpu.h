@@ -40,7 +40,8 @@ enum enpuc_repeat { ENPUC_WHOLE, ENPUC_REPEAT_ROW, ENPUC_REPEAT_COLUMN, ENPUC_RE
 /* A stage; what it takes from tensors of the graph lives as long as that. */
 struct enpuc_stage {
 	uint32_t opcode;		/* enum cnnacc_enpu_opcode */
-	int node, result;		/* of the graph; result: value, or -1: none of the graph's */
+	int node;			/* of the graph */
+	int result;			/* value of the graph; -1: only the next stage reads it */
 	bool stored;			/* others read the result */
 	bool relu;			/* CONV becomes CONV_RELU */
 	const int8_t *weights;		/* output channel k, input channel, row, column */

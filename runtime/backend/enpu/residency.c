@@ -348,7 +348,7 @@ static struct resident *find_reserved(struct search *s, const struct enpuc_layer
 
 	if (!whole || are_parts_in_place(s, l, whole))
 		return whole;
-	/* They are nobody's now, and need not be stored. */
+	/* A map that is not in its place lies there: the words are given up, and never stored. */
 	whole->value = -1;
 	whole->reserved = false;
 	return NULL;
@@ -464,7 +464,10 @@ static void store(struct search *s, struct resident *map)
 	map->in_memory = true;
 }
 
-/* Makes room: evicts the map whose next read is furthest away, but none of the layer. */
+/*
+ * Makes room: removes the map whose next read is furthest away, and stores it if memory lacks it.
+ * Maps that the layer reads or writes are pinned, and stay.
+ */
 static bool evict(struct search *s)
 {
 	int victim = -1, latest = -1;

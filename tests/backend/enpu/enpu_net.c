@@ -469,7 +469,7 @@ static void random_layer(struct enpu_net *n, int from)
 
 void enpu_net_random(struct enpu_net *n, int layers)
 {
-	/* A Split makes two maps, and the last layer may be none of these. */
+	/* Leaves room for the two maps of a Split, and for a MatMul that the caller may add. */
 	for (int i = 0; i < layers && n->maps < ENPU_MAPS - 2; i++)
 		random_layer(n, pick(0, 3) ? n->maps - 1 : (int)pick(0, n->maps - 1));
 }
