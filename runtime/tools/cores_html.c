@@ -87,7 +87,8 @@ static void put_rows(FILE *out, const struct cores_report *r)
 	for (unsigned int i = 0; i < r->rows; i++)
 		put_row(out, r, &r->row[i]);
 	fprintf(out, "</tbody>\n</table>\n<p>* the best of its core: the shortest run with a signal "
-		"at least %g dB above the noise.</p>\n", CORES_LEAST_DB);
+		"at least %g dB above the noise, or if there is none that with the least "
+		"noise.</p>\n", CORES_LEAST_DB);
 }
 
 static void put_memory(FILE *out, const struct cores_report *r, unsigned int core,

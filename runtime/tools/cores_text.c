@@ -68,7 +68,7 @@ static void put_rows(const struct cores_report *r)
 	for (unsigned int i = 0; i < r->rows; i++)
 		put_row(r, &r->row[i]);
 	printf("* the best of its core: the shortest run with a signal at least %g dB above the "
-	       "noise\n", CORES_LEAST_DB);
+	       "noise, or if there is none that with the least noise\n", CORES_LEAST_DB);
 }
 
 static void put_samples(const struct cores_report *r)
