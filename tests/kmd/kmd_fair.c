@@ -6,15 +6,18 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/time.h>
 
 #include <xf86drm.h>
 
 #include "kmd.h"
 
-#define FLOOD		20
+#define FLOOD		20	/* endless jobs of a file */
+#define FLOODS		3
 #define LIMIT		10000000u	/* cycles: long enough to be noticed, short enough to wait for */
 #define PATIENCE_S	10		/* drm_cnnacc_priority: after which a low priority has its turn */
 #define FEEDERS		2
@@ -36,42 +39,63 @@ static int submit(struct kmd_env *env, uint32_t length, struct drm_cnnacc_sync *
 	return kmd_submit_jobs(env->fd, env->ctx, &job, 1);
 }
 
-/* How many of another context's endless jobs end while a nop waits; FLOOD if anything fails. */
-static uint32_t ended_meanwhile(struct kmd_env *flood, struct kmd_env *other)
+static int submit_flood(struct kmd_env *env)
 {
-	struct drm_cnnacc_task task = kmd_task(kmd_program_endless(flood));
-	uint32_t out = kmd_syncobj(other->fd), nop = kmd_program_nop(other), before, after;
+	struct drm_cnnacc_task task = kmd_task(kmd_program_endless(env));
 	struct drm_cnnacc_job jobs[FLOOD];
-	int ret;
 
 	task.cycle_limit = LIMIT;
 	for (uint32_t i = 0; i < FLOOD; i++)
-		jobs[i] = one_job(flood, &task);
-	ret = kmd_submit_jobs(flood->fd, flood->ctx, jobs, FLOOD);
-	before = kmd_ctx_query(flood->fd, flood->ctx).failed_jobs;
-	ret = ret ?: kmd_submit(other, nop, 1000000, out) ?: kmd_wait(other->fd, out);
-	after = kmd_ctx_query(flood->fd, flood->ctx).failed_jobs;
-	drmSyncobjDestroy(other->fd, out);
-	return ret ? FLOOD : after - before;
+		jobs[i] = one_job(env, &task);
+	return kmd_submit_jobs(env->fd, env->ctx, jobs, FLOOD);
 }
 
-/* A nop behind the endless jobs of another context waits for one of them. */
-static void test_flood(void)
+static uint32_t ended(struct kmd_env *floods, uint32_t count)
 {
-	uint32_t least = FLOOD;
+	uint32_t sum = 0;
 
-	for (int try = 0; try < KMD_TRIES && least > 1; try++) {
-		struct kmd_env flood = kmd_env(kmd_open()), other = kmd_env(kmd_open());
-		uint32_t ended = ended_meanwhile(&flood, &other);
+	for (uint32_t i = 0; i < count; i++)
+		sum += kmd_ctx_query(floods[i].fd, floods[i].ctx).failed_jobs;
+	return sum;
+}
 
-		note("%u of %u endless jobs ended before a nop of another file", ended, FLOOD);
-		least = ended < least ? ended : least;
-		kmd_env_free(&flood);
+/* How many endless jobs of other contexts end while a nop waits; all if anything fails. */
+static uint32_t ended_meanwhile(struct kmd_env *floods, uint32_t count, struct kmd_env *other)
+{
+	uint32_t out = kmd_syncobj(other->fd), nop = kmd_program_nop(other), before;
+	int ret = 0;
+
+	for (uint32_t i = 0; i < count && !ret; i++)
+		ret = submit_flood(&floods[i]);
+	before = ended(floods, count);
+	ret = ret ?: kmd_submit(other, nop, 1000000, out) ?: kmd_wait(other->fd, out);
+	drmSyncobjDestroy(other->fd, out);
+	return ret ? FLOOD * count : ended(floods, count) - before;
+}
+
+/* A nop behind the endless jobs of other contexts waits for one of each. */
+static void test_flood(uint32_t count)
+{
+	uint32_t least = FLOOD * count;
+
+	for (int try = 0; try < KMD_TRIES && least > count; try++) {
+		struct kmd_env floods[FLOODS], other = kmd_env(kmd_open());
+		uint32_t n;
+
+		for (uint32_t i = 0; i < count; i++)
+			floods[i] = kmd_env(kmd_open());
+		n = ended_meanwhile(floods, count, &other);
+		note("%u of %u endless jobs ended before a nop of another file", n, FLOOD * count);
+		least = n < least ? n : least;
+		for (uint32_t i = 0; i < count; i++) {
+			kmd_env_free(&floods[i]);
+			close(floods[i].fd);
+		}
 		kmd_env_free(&other);
-		close(flood.fd);
 		close(other.fd);
 	}
-	ok(least <= 1, "behind %u endless jobs of another file a nop waits for one", FLOOD);
+	ok(least <= count, "behind %u endless jobs of each of %u other files a nop waits for one",
+	   FLOOD, count);
 }
 
 static atomic_bool fed;
@@ -195,6 +219,39 @@ static void test_room(void)
 	close(env.fd);
 }
 
+static void on_alarm(int signal)
+{
+	(void)signal;
+}
+
+/* A SUBMIT that waits for room ends at a signal. */
+static void test_interrupt(void)
+{
+	/* Repeats: the first may come before the ioctl. */
+	struct itimerval often = { { .tv_usec = 100000 }, { .tv_usec = 100000 } }, never = { };
+	struct sigaction action = { .sa_handler = on_alarm };
+	struct kmd_env env = kmd_env(kmd_open());
+	struct drm_cnnacc_task task = kmd_task(kmd_program_endless(&env));
+	struct drm_cnnacc_job job = one_job(&env, &task);
+	struct drm_cnnacc_submit submit = {
+		.ctx_id = env.ctx, .jobs = DRM_CNNACC_OBJ_ARRAY(1, &job),
+	};
+	uint32_t count = 0;
+	bool full;
+	int ret;
+
+	fill(&env, &job, &count, &full);
+	ok(full, "%u long jobs leave no room", count);
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
+	/* drmIoctl() repeats after EINTR. */
+	ret = ioctl(env.fd, DRM_IOCTL_CNNACC_SUBMIT, &submit) ? -errno : 0;
+	setitimer(ITIMER_REAL, &never, NULL);
+	ok_ret(ret, -EINTR, "a signal ends the wait for it");
+	kmd_env_free(&env);
+	close(env.fd);
+}
+
 /* Three failures in succession ban a context, eight a file. */
 static void test_ban(void)
 {
@@ -297,9 +354,11 @@ static void test_errors_within(void)
 
 int main(void)
 {
-	test_flood();
+	test_flood(1);
+	test_flood(FLOODS);
 	test_low();
 	test_room();
+	test_interrupt();
 	test_ban();
 	test_errors();
 	test_errors_within();
