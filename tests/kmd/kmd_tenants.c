@@ -120,6 +120,62 @@ static void test_dying(void)
 	close(hog.fd);
 }
 
+/* The last fence of the long jobs, in another file. */
+static uint32_t fence_of(struct kmd_env *hog, int fd)
+{
+	uint32_t out = kmd_syncobj(hog->fd), handle;
+	int file;
+
+	if (submit_hog(hog, out) || drmSyncobjHandleToFD(hog->fd, out, &file) ||
+	    drmSyncobjFDToHandle(fd, file, &handle))
+		bail("long jobs");
+	close(file);
+	return handle;
+}
+
+/* A context with a job that waits for a fence, destroyed at once: it is freed after the fence. */
+static int make_waiting(int fd, uint32_t vm, uint32_t core, uint32_t fence)
+{
+	struct drm_cnnacc_ctx_create create = {
+		.priority = DRM_CNNACC_PRIORITY_NORMAL, .vm_id = vm,
+	};
+	struct drm_cnnacc_sync sync = { .flags = DRM_CNNACC_SYNC_WAIT, .handle = fence };
+	struct drm_cnnacc_task task = kmd_task(4);
+	struct drm_cnnacc_job job = {
+		.core = core, .tasks = DRM_CNNACC_OBJ_ARRAY(1, &task),
+		.syncs = DRM_CNNACC_OBJ_ARRAY(1, &sync),
+	};
+	int ret = kmd_ioctl(fd, DRM_IOCTL_CNNACC_CTX_CREATE, &create);
+
+	if (ret)
+		return ret;
+	ret = kmd_submit_jobs(fd, create.ctx_id, &job, 1);
+	return kmd_ctx_destroy(fd, create.ctx_id) ?: ret;
+}
+
+/* A destroyed context counts until it is freed: a file has as many as one that keeps them. */
+static void test_dying_count(void)
+{
+	struct kmd_env hog = kmd_env(kmd_open());
+	struct drm_cnnacc_dev_info info;
+	int fd = kmd_open(), other = kmd_open(), ret;
+	uint32_t fence = fence_of(&hog, fd), vm = kmd_vm(fd), count = 0;
+
+	kmd_dev_info(fd, &info);
+	ok(info.max_contexts == IDS / 32 && info.max_vms == IDS / 32, "a file has 1/32 of the ids");
+	while (!(ret = make_waiting(fd, vm, hog.core, fence)) && count < IDS)
+		count++;
+	ok_ret(ret, -ENOSPC, "contexts that are destroyed and not freed have an end");
+	ok(count == info.max_contexts, "at those of a file (%u)", count);
+	ok(kmd_ctx(other), "another file has its own");
+	kmd_env_free(&hog);
+	close(hog.fd);
+	ok(kmd_soon(!(ret = make_waiting(fd, vm, hog.core, fence))),
+	   "there are more once the fence is signalled");
+	close(fd);
+	close(other);
+}
+
 /* ---- the ids ----------------------------------------------------------------------------- */
 
 struct taken {
@@ -232,6 +288,7 @@ int main(void)
 	if (stat(path, &node) || chmod(path, 0666))
 		bail("%s", path);
 	test_dying();
+	test_dying_count();
 	test_greedy(false);
 	test_greedy(true);
 	chmod(path, node.st_mode & 07777);
