@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KUnit suite of imported buffers whose exporter blocks in unmapping; included in cnnacc_gem.c.
+ * KUnit suite of imported buffers whose exporter blocks in unmapping, or of which two share memory;
+ * included in cnnacc_gem.c.
  */
 #include <linux/completion.h>
 #include <linux/file.h>
+#include <linux/mman.h>
+#include <linux/uaccess.h>
 #include <linux/workqueue.h>
 
 #include "cnnacc_mock.h"
@@ -55,7 +58,8 @@ static struct sg_table *cnnacc_gem_test_map(struct dma_buf_attachment *attach,
 		return ERR_PTR(-ENOMEM);
 	}
 	sg_set_page(sgt->sgl, t->page, PAGE_SIZE, 0);
-	if (dma_map_sgtable(attach->dev, sgt, dir, 0)) {
+	/* Nobody uses the memory, which may be mapped twice. */
+	if (dma_map_sgtable(attach->dev, sgt, dir, DMA_ATTR_SKIP_CPU_SYNC)) {
 		sg_free_table(sgt);
 		kfree(sgt);
 		return ERR_PTR(-EIO);
@@ -70,7 +74,7 @@ static void cnnacc_gem_test_unmap(struct dma_buf_attachment *attach, struct sg_t
 
 	complete(&t->asked);
 	wait_for_completion(&t->takes);
-	dma_unmap_sgtable(attach->dev, sgt, dir, 0);
+	dma_unmap_sgtable(attach->dev, sgt, dir, DMA_ATTR_SKIP_CPU_SYNC);
 	sg_free_table(sgt);
 	kfree(sgt);
 }
@@ -204,10 +208,70 @@ static void cnnacc_gem_test_stop_freed(struct kunit *test)
 	cnnacc_gem_test_stopped(test, true);
 }
 
+/* What a SUBMIT of one job reads from user memory. */
+struct cnnacc_gem_test_user {
+	struct drm_cnnacc_job job;
+	struct drm_cnnacc_task task;
+	struct drm_cnnacc_bo_ref refs[2];
+};
+
+static u64 cnnacc_gem_test_copy(struct kunit *test, const u32 *handles)
+{
+	u64 user = kunit_vm_mmap(test, NULL, 0, PAGE_SIZE, PROT_READ | PROT_WRITE,
+				 MAP_ANONYMOUS | MAP_PRIVATE, 0);
+	struct cnnacc_gem_test_user copy = {
+		.job.tasks = {
+			.stride = sizeof(copy.task), .count = 1,
+			.array = user + offsetof(struct cnnacc_gem_test_user, task),
+		},
+		.job.bos = {
+			.stride = sizeof(copy.refs[0]), .count = ARRAY_SIZE(copy.refs),
+			.array = user + offsetof(struct cnnacc_gem_test_user, refs),
+		},
+		.task = { .program_va = 0x1000, .program_len = 64 },
+		.refs = {
+			{ .handle = handles[0], .flags = DRM_CNNACC_BO_REF_READ },
+			{ .handle = handles[1], .flags = DRM_CNNACC_BO_REF_WRITE },
+		},
+	};
+
+	KUNIT_ASSERT_NE(test, user, 0);
+	KUNIT_ASSERT_EQ(test, 0, copy_to_user(u64_to_user_ptr(user), &copy, sizeof(copy)));
+	return user;
+}
+
+/* Two buffers of one dma-buf have one reservation object, and a job may use both. */
+static void cnnacc_gem_test_one_resv(struct kunit *test)
+{
+	struct cnnacc_gem_test *t = test->priv;
+	struct drm_device *drm = &t->mock->cdev->drm;
+	struct drm_file *file = cnnacc_mock_file(t->mock);
+	struct cnnacc_ctx *ctx = cnnacc_mock_ctx(t->mock);
+	struct drm_gem_object *second = cnnacc_gem_import(drm, t->buf);
+	struct drm_cnnacc_submit args = {
+		.ctx_id = 1, .jobs = { .stride = sizeof(struct drm_cnnacc_job), .count = 1 },
+	};
+	u32 handles[2];
+
+	complete_all(&t->takes);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, second);
+	KUNIT_EXPECT_PTR_NE(test, second, t->obj);
+	KUNIT_EXPECT_PTR_EQ(test, second->resv, t->obj->resv);
+	KUNIT_ASSERT_EQ(test, 0, drm_gem_handle_create(file, t->obj, &handles[0]));
+	KUNIT_ASSERT_EQ(test, 0, drm_gem_handle_create(file, second, &handles[1]));
+	drm_gem_object_put(t->obj);
+	drm_gem_object_put(second);
+	args.jobs.array = cnnacc_gem_test_copy(test, handles);
+	KUNIT_EXPECT_EQ(test, 0, cnnacc_submit_ioctl(drm, &args, file));
+	KUNIT_EXPECT_EQ(test, args.first_seqno, 1);
+	KUNIT_EXPECT_EQ(test, 0, cnnacc_mock_run(t->mock, ctx, 1));
+}
+
 static struct kunit_case cnnacc_gem_test_cases[] = {
 	KUNIT_CASE(cnnacc_gem_test_blocked),
 	KUNIT_CASE(cnnacc_gem_test_stop_kept),
 	KUNIT_CASE(cnnacc_gem_test_stop_freed),
+	KUNIT_CASE(cnnacc_gem_test_one_resv),
 	{ }
 };
 
