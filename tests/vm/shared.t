@@ -13,7 +13,7 @@ cp "$top/tests/network/digits.onnx" "$nets"/{ds-cnn,resnet8}.tflite "$nets/mixed
 cp "$nets/digits.onnx" "$work/lenet.onnx"
 cat >"$work/guest" <<'END'
 export RT_DEVICE=/dev/accel/accel0 RT_DIGITS=/mnt/lenet.onnx RT_MIXED=/mnt/mixed.onnx
-export RT_NETS=/mnt/digits.onnx:/mnt/ds-cnn.tflite:/mnt/resnet8.tflite
+export RT_NETS=/mnt/lenet.onnx:/mnt/digits.onnx:/mnt/ds-cnn.tflite:/mnt/resnet8.tflite
 # The registers that it reads count from 0 after each sleep.
 echo on >/sys/class/accel/accel0/device/power/control
 rt_shared || exit 1
@@ -22,7 +22,7 @@ export CNNRT_DEVICE=$RT_DEVICE
 cnnrun $RT_DIGITS --report /mnt/other.json && cnnrun $RT_DIGITS --report >/mnt/other.txt &&
 	cnnrun $RT_DIGITS --repeat 2 --report /mnt/same.json
 END
-tap_run "a float network and two of int8 on two cores" "$top/tests/vm/run" --share "$work" \
+tap_run "two float networks and two of int8 on two cores" "$top/tests/vm/run" --share "$work" \
 	--device cores=ccp+hwpe --program "$nets/rt_shared" -- sh /mnt/guest
 tap_run "--report FILE.json: clearing after another process" \
 	grep -qE '"scrub_cycles": *[1-9]' "$work/other.json"
