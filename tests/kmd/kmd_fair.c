@@ -19,8 +19,9 @@
 #define FLOOD		20	/* endless jobs of a file */
 #define FLOODS		3
 #define LIMIT		10000000u	/* cycles: long enough to be noticed, short enough to wait for */
-#define PATIENCE_S	10		/* drm_cnnacc_priority: after which a low priority has its turn */
+#define PATIENCE_S	1	/* after which a job of low priority with that limit has its turn */
 #define FEEDERS		2
+#define FED_LOOPS	2000000	/* so long that a job ends after the next is there */
 
 static struct drm_cnnacc_job one_job(const struct kmd_env *env, const struct drm_cnnacc_task *task)
 {
@@ -104,7 +105,7 @@ static atomic_bool fed;
 static void *feed(void *arg)
 {
 	struct kmd_env env = kmd_env(kmd_open());
-	uint32_t length = kmd_program_delay(&env, 100000), outs[2], i;
+	uint32_t length = kmd_program_delay(&env, FED_LOOPS), outs[2], i;
 	intptr_t bad = 0;
 
 	(void)arg;
@@ -142,7 +143,7 @@ static void test_low(void)
 			bail("pthread_create");
 	usleep(500000);
 	start = kmd_seconds();
-	ok_ret(kmd_submit(&low, nop, 0, out), 0, "a job of it");
+	ok_ret(kmd_submit(&low, nop, LIMIT, out), 0, "a job of it");
 	ok_ret(kmd_wait(low.fd, out), 0, "ends");
 	took = kmd_seconds() - start;
 	atomic_store(&fed, false);
