@@ -367,16 +367,11 @@ static int cnnacc_device_init_software(struct cnnacc_device *cdev)
 	init_rwsem(&cdev->suspend_lock);
 	init_completion(&cdev->stopped);
 	init_completion(&cdev->resume);
-	ret = drmm_mutex_init(&cdev->drm, &cdev->ctx_lock);
-	if (!ret)
-		ret = drmm_mutex_init(&cdev->drm, &cdev->user_lock);
-	if (!ret)
-		ret = drmm_mutex_init(&cdev->drm, &cdev->bo_lock);
-	if (!ret)
-		ret = drmm_mutex_init(&cdev->drm, &cdev->pause_lock);
-	if (!ret)
-		ret = cnnacc_dump_init(cdev);
-	return ret;
+	ret = drmm_mutex_init(&cdev->drm, &cdev->ctx_lock) ?:
+	      drmm_mutex_init(&cdev->drm, &cdev->user_lock) ?:
+	      drmm_mutex_init(&cdev->drm, &cdev->bo_lock) ?:
+	      drmm_mutex_init(&cdev->drm, &cdev->pause_lock);
+	return ret ?: cnnacc_dump_init(cdev);
 }
 
 static int cnnacc_device_init_queues(struct cnnacc_device *cdev)

@@ -483,11 +483,8 @@ static int cnnacc_submit_commit(struct cnnacc_submit *submit)
 
 	/* Imported buffers may share a reservation object. */
 	drm_exec_init(&exec, DRM_EXEC_INTERRUPTIBLE_WAIT | DRM_EXEC_IGNORE_DUPLICATES, 0);
-	ret = cnnacc_submit_lock(submit, &exec);
-	if (!ret)
-		ret = cnnacc_submit_arm_jobs(submit);
-	if (!ret)
-		ret = cnnacc_submit_add_deps(submit);
+	ret = cnnacc_submit_lock(submit, &exec) ?: cnnacc_submit_arm_jobs(submit) ?:
+	      cnnacc_submit_add_deps(submit);
 	if (!ret)
 		cnnacc_submit_push(submit);
 	drm_exec_fini(&exec);
@@ -523,14 +520,10 @@ static int cnnacc_submit_locked(struct cnnacc_submit *submit)
 	struct cnnacc_ctx *ctx = submit->ctx;
 	int ret;
 
-	ret = cnnacc_ctx_state(ctx);
-	if (!ret)
-		ret = cnnacc_pm_get(ctx->cdev);
+	ret = cnnacc_ctx_state(ctx) ?: cnnacc_pm_get(ctx->cdev);
 	if (ret)
 		return ret;
-	ret = cnnacc_submit_build(submit);
-	if (!ret)
-		ret = cnnacc_submit_commit(submit);
+	ret = cnnacc_submit_build(submit) ?: cnnacc_submit_commit(submit);
 	cnnacc_submit_free_jobs(submit);
 	cnnacc_pm_put(ctx->cdev);
 	return ret;
@@ -547,12 +540,10 @@ static int cnnacc_submit_copy_arrays(struct cnnacc_submit *submit)
 	for (i = 0; i < submit->count && !ret; i++) {
 		args = &submit->args[i];
 		to = &submit->arrays[i];
-		ret = cnnacc_uobj_get(drm, &args->tasks, CNNACC_MAX_TASKS, &to->tasks, cycle_limit);
-		if (!ret)
-			ret = cnnacc_uobj_get(drm, &args->syncs, CNNACC_MAX_SYNCS, &to->syncs,
-					      point);
-		if (!ret)
-			ret = cnnacc_uobj_get(drm, &args->bos, CNNACC_MAX_BOS, &to->bos, flags);
+		ret = cnnacc_uobj_get(drm, &args->tasks, CNNACC_MAX_TASKS, &to->tasks,
+				      cycle_limit) ?:
+		      cnnacc_uobj_get(drm, &args->syncs, CNNACC_MAX_SYNCS, &to->syncs, point) ?:
+		      cnnacc_uobj_get(drm, &args->bos, CNNACC_MAX_BOS, &to->bos, flags);
 	}
 	return ret;
 }
