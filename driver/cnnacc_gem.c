@@ -127,6 +127,12 @@ static void cnnacc_gem_sync(struct dma_buf *buf, enum dma_data_direction dir,
 
 static int cnnacc_gem_begin_cpu_access(struct dma_buf *buf, enum dma_data_direction dir)
 {
+	/* dma_buf_begin_cpu_access() waits too late, after this function. */
+	long ret = dma_resv_wait_timeout(buf->resv, dma_resv_usage_rw(dir != DMA_FROM_DEVICE),
+					 true, MAX_SCHEDULE_TIMEOUT);
+
+	if (ret < 0)
+		return ret;
 	cnnacc_gem_sync(buf, dir, dma_sync_sgtable_for_cpu);
 	return 0;
 }

@@ -61,17 +61,24 @@ static void cpu_access(int buf, uint64_t flags)
 		bail("DMA_BUF_IOCTL_SYNC");
 }
 
+/* Lets a device that is not coherent see a program. */
+static int sync_program(struct kmd_env *env)
+{
+	struct drm_cnnacc_bo_sync_op op = {
+		.handle = env->program.handle, .flags = DRM_CNNACC_BO_SYNC_FOR_DEVICE,
+		.size = env->program.size,
+	};
+	struct drm_cnnacc_bo_sync args = { .ops = DRM_CNNACC_OBJ_ARRAY(1, &op) };
+
+	return kmd_ioctl(env->fd, DRM_IOCTL_CNNACC_BO_SYNC, &args);
+}
+
 /* The device copies a line of the buffer to another one, and so on, with the CPU in between. */
 static void test_sync(int fd, uint32_t flags, const char *name)
 {
 	struct kmd_env env = kmd_env(fd);
 	struct kmd_bo bo = kmd_bo_flags(fd, DRM_CNNACC_BO_DATA, flags, SIZE);
 	uint32_t length, round, *map, read_stale = 0, wrote_stale = 0;
-	struct drm_cnnacc_bo_sync_op op = {
-		.handle = env.program.handle, .flags = DRM_CNNACC_BO_SYNC_FOR_DEVICE,
-		.size = env.program.size,
-	};
-	struct drm_cnnacc_bo_sync program = { .ops = DRM_CNNACC_OBJ_ARRAY(1, &op) };
 	int buf, ret = 0;
 
 	if (drmPrimeHandleToFD(fd, bo.handle, DRM_CLOEXEC | DRM_RDWR, &buf) ||
@@ -87,7 +94,7 @@ static void test_sync(int fd, uint32_t flags, const char *name)
 		map[1024] = 0xdead;
 		cpu_access(buf, DMA_BUF_SYNC_END);
 		length = kmd_program_copy(&env, VA, VA + 4096, 1);
-		ret = kmd_ioctl(fd, DRM_IOCTL_CNNACC_BO_SYNC, &program) ?: kmd_run(&env, length);
+		ret = sync_program(&env) ?: kmd_run(&env, length);
 		cpu_access(buf, DMA_BUF_SYNC_START);
 		wrote_stale += map[1024] != round * 0x11110000;
 		cpu_access(buf, DMA_BUF_SYNC_END);
@@ -97,6 +104,50 @@ static void test_sync(int fd, uint32_t flags, const char *name)
 	munmap(map, SIZE);
 	close(buf);
 	kmd_bo_free(fd, &bo);
+	kmd_env_free(&env);
+}
+
+/* A job that writes a buffer, behind one that takes long. */
+static int submit_slow_write(struct kmd_env *slow, struct kmd_env *env, uint32_t handle)
+{
+	struct drm_cnnacc_task task = kmd_task(kmd_program_long(slow));
+	struct drm_cnnacc_bo_ref ref = { .handle = handle, .flags = DRM_CNNACC_BO_REF_WRITE };
+	struct drm_cnnacc_job job = {
+		.core = slow->core,
+		.tasks = DRM_CNNACC_OBJ_ARRAY(1, &task),
+		.bos = DRM_CNNACC_OBJ_ARRAY(1, &ref),
+	};
+	int ret = sync_program(slow) ?: kmd_submit_jobs(slow->fd, slow->ctx, &job, 1);
+
+	task = kmd_task(kmd_program_copy(env, VA, VA + 4096, 1));
+	return ret ?: sync_program(env) ?: kmd_submit_jobs(env->fd, env->ctx, &job, 1);
+}
+
+/* The access of the CPU begins after the jobs that write the buffer. */
+static void test_sync_waits(int fd)
+{
+	struct kmd_env env = kmd_env(fd), slow = kmd_env(fd);
+	struct kmd_bo bo = kmd_bo_flags(fd, DRM_CNNACC_BO_DATA, DRM_CNNACC_BO_CACHED, SIZE);
+	uint32_t *map;
+	int buf;
+
+	if (drmPrimeHandleToFD(fd, bo.handle, DRM_CLOEXEC | DRM_RDWR, &buf) ||
+	    kmd_map(fd, env.vm, bo.handle, RW, VA, SIZE))
+		bail("export");
+	map = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, buf, 0);
+	if (map == MAP_FAILED)
+		bail("mmap");
+	cpu_access(buf, DMA_BUF_SYNC_START);
+	map[0] = 0xbeef;
+	cpu_access(buf, DMA_BUF_SYNC_END);
+	ok_ret(submit_slow_write(&slow, &env, bo.handle), 0, "a job that will write the buffer");
+	cpu_access(buf, DMA_BUF_SYNC_START);
+	ok(map[1024] == 0xbeef, "DMA_BUF_IOCTL_SYNC shows what a job wrote that had to be waited for");
+	cpu_access(buf, DMA_BUF_SYNC_END);
+	munmap(map, SIZE);
+	close(buf);
+	kmd_bo_free(fd, &bo);
+	kmd_env_free(&slow);
 	kmd_env_free(&env);
 }
 
@@ -197,6 +248,7 @@ int main(int argc, char **argv)
 
 	test_sync(fd, 0, "write-combined");
 	test_sync(fd, DRM_CNNACC_BO_CACHED, "cached");
+	test_sync_waits(fd);
 	if (argc > 1 && !strcmp(argv[1], "sync"))
 		return done_testing();
 	test_export(fd);
