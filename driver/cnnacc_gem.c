@@ -349,20 +349,22 @@ int cnnacc_bo_info_ioctl(struct drm_device *drm, void *data, struct drm_file *fi
 static void cnnacc_bo_sync_range(struct device *dev, struct sg_table *sgt,
 				 const struct drm_cnnacc_bo_sync_op *op)
 {
-	u64 end = op->offset + op->size, at = 0, from, to;
-	struct scatterlist *sg;
-	int i;
+	u64 at = op->offset, end = op->offset + op->size;
+	struct sg_dma_page_iter page;
+	dma_addr_t dma;
+	size_t size;
 
-	for_each_sgtable_dma_sg(sgt, sg, i) {
-		from = max(op->offset, at);
-		to = min(end, at + sg_dma_len(sg));
-		if (from < to && op->flags & DRM_CNNACC_BO_SYNC_FOR_DEVICE)
-			dma_sync_single_for_device(dev, sg_dma_address(sg) + (from - at),
-						   to - from, DMA_BIDIRECTIONAL);
-		else if (from < to)
-			dma_sync_single_for_cpu(dev, sg_dma_address(sg) + (from - at),
-						to - from, DMA_BIDIRECTIONAL);
-		at += sg_dma_len(sg);
+	/* Page by page: an IOMMU makes one segment of pages that are scattered in memory. */
+	for_each_sgtable_dma_page(sgt, &page, at >> PAGE_SHIFT) {
+		size = min(end - at, PAGE_SIZE - offset_in_page(at));
+		if (!size)
+			break;
+		dma = sg_page_iter_dma_address(&page) + offset_in_page(at);
+		if (op->flags & DRM_CNNACC_BO_SYNC_FOR_DEVICE)
+			dma_sync_single_for_device(dev, dma, size, DMA_BIDIRECTIONAL);
+		else
+			dma_sync_single_for_cpu(dev, dma, size, DMA_BIDIRECTIONAL);
+		at += size;
 	}
 }
 
