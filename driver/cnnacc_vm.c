@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/dma-resv.h>
 #include <linux/dmapool.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include <drm/drm_drv.h>
@@ -413,7 +414,8 @@ static int cnnacc_vm_bind(struct cnnacc_vm *vm, struct drm_gem_object **objs,
 	if (drm_dev_is_unplugged(&vm->cdev->drm))
 		ret = -ENODEV;
 	while (!ret && *done < count) {
-		ret = cnnacc_vm_bind_op(vm, objs[*done], &ops[*done]);
+		ret = fatal_signal_pending(current) ? -EINTR :
+			cnnacc_vm_bind_op(vm, objs[*done], &ops[*done]);
 		if (!ret)
 			++*done;
 	}
@@ -433,12 +435,15 @@ static int cnnacc_vm_get_objs(struct drm_file *file, struct drm_gem_object **obj
 	struct sg_table *sgt;
 	u32 i;
 
-	CLASS(cnnacc_section, section)(file->minor->dev);
-	if (section < 0)
-		return -ENODEV;
 	for (i = 0; i < count; i++) {
 		if (ops[i].op != DRM_CNNACC_BIND_MAP)
 			continue;
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		/* One section for each buffer, so that an unplug waits for one only. */
+		CLASS(cnnacc_section, section)(file->minor->dev);
+		if (section < 0)
+			return -ENODEV;
 		objs[i] = drm_gem_object_lookup(file, ops[i].handle);
 		if (!objs[i])
 			continue;

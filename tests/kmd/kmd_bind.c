@@ -11,6 +11,7 @@
 
 #define RW (DRM_CNNACC_BIND_READ | DRM_CNNACC_BIND_WRITE)
 #define VA 0x40000000ull
+#define MANY_OPS 1024
 
 static uint32_t vm, data, weight, program;
 
@@ -237,6 +238,41 @@ static void test_table_limit(void)
 	close(fd);
 }
 
+/* A process that is killed in a long VM_BIND does not first execute the rest of it. */
+static void test_killed(int fd)
+{
+	static struct drm_cnnacc_bind_op ops[MANY_OPS];
+	struct kmd_bo bo = kmd_bo(fd, DRM_CNNACC_BO_DATA, 64 << 20);
+	double all = kmd_seconds(), took;
+	int tries, ret;
+	pid_t pid;
+
+	for (size_t i = 0; i < MANY_OPS; i += 2) {
+		ops[i] = map_op();
+		ops[i].handle = bo.handle;
+		ops[i].size = bo.size;
+		ops[i + 1] = (struct drm_cnnacc_bind_op){
+			.op = DRM_CNNACC_BIND_UNMAP, .flags = DRM_CNNACC_BIND_NOWAIT, .va = VA,
+			.size = bo.size,
+		};
+	}
+	ret = bind_ops(fd, ops, MANY_OPS, NULL);
+	all = kmd_seconds() - all;
+	took = all;
+	ok_ret(ret, 0, "%d operations", MANY_OPS);
+	for (tries = 0; tries < KMD_TRIES && took > all / 8; tries++) {
+		pid = fork();
+		if (!pid)
+			for (;;)
+				if (bind_ops(fd, ops, MANY_OPS, NULL))
+					_exit(1);
+		took = kmd_kill(pid);
+	}
+	ok(took >= 0 && took <= all / 8, "end when they are killed");
+	note("%.2f s later, instead of within %.2f s", took, all);
+	kmd_bo_free(fd, &bo);
+}
+
 int main(void)
 {
 	int fd = kmd_open();
@@ -252,6 +288,7 @@ int main(void)
 	test_private(fd);
 	test_device_view(fd);
 	test_unmap_waits(fd);
+	test_killed(fd);
 	test_table_limit();
 	return done_testing();
 }
