@@ -469,11 +469,9 @@ static int cnnacc_vm_bind_objs(struct cnnacc_vm *vm, struct drm_file *file,
 	objs = kvcalloc(count, sizeof(*objs), GFP_KERNEL_ACCOUNT);
 	if (!objs)
 		return -ENOMEM;
-	ret = cnnacc_vm_get_objs(file, objs, ops, count);
-	if (!ret)
-		ret = cnnacc_vm_wait_idle(vm, ops, count);
-	if (!ret)
-		ret = cnnacc_vm_bind(vm, objs, ops, count, done);
+	ret = cnnacc_vm_get_objs(file, objs, ops, count) ?:
+	      cnnacc_vm_wait_idle(vm, ops, count) ?:
+	      cnnacc_vm_bind(vm, objs, ops, count, done);
 	for (i = 0; i < count; i++)
 		if (!IS_ERR_OR_NULL(objs[i]))
 			drm_gem_object_put(objs[i]);
