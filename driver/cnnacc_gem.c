@@ -133,7 +133,8 @@ static int cnnacc_gem_begin_cpu_access(struct dma_buf *buf, enum dma_data_direct
 
 	if (ret < 0)
 		return ret;
-	cnnacc_gem_sync(buf, dir, dma_sync_sgtable_for_cpu);
+	/* In both directions: a CPU that only writes may write a part, and the rest must stay. */
+	cnnacc_gem_sync(buf, DMA_BIDIRECTIONAL, dma_sync_sgtable_for_cpu);
 	return 0;
 }
 

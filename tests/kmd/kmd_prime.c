@@ -2,8 +2,8 @@
 /*
  * PRIME: export, import by another file, imported buffers of other drivers, private buffers.
  *
- * kmd_prime sync: only that DMA_BUF_IOCTL_SYNC of an exported buffer is enough for CPU and device to
- * see what the other wrote; for a machine whose device is not coherent.
+ * kmd_prime sync: only that DMA_BUF_IOCTL_SYNC of an exported buffer is enough for CPU and device
+ * to see what the other wrote; for a machine whose device is not coherent.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -53,12 +53,30 @@ static void test_export(int fd)
 	close(other);
 }
 
-static void cpu_access(int buf, uint64_t flags)
+static void cpu_sync(int buf, uint64_t flags)
 {
-	struct dma_buf_sync sync = { .flags = flags | DMA_BUF_SYNC_RW };
+	struct dma_buf_sync sync = { .flags = flags };
 
 	if (ioctl(buf, DMA_BUF_IOCTL_SYNC, &sync))
 		bail("DMA_BUF_IOCTL_SYNC");
+}
+
+static void cpu_access(int buf, uint64_t flags)
+{
+	cpu_sync(buf, flags | DMA_BUF_SYNC_RW);
+}
+
+/* Exports a buffer to *buf, maps it at VA and returns a mapping of the dma-buf. */
+static uint32_t *export_bo(struct kmd_env *env, const struct kmd_bo *bo, int *buf)
+{
+	uint32_t *map = MAP_FAILED;
+
+	if (!drmPrimeHandleToFD(env->fd, bo->handle, DRM_CLOEXEC | DRM_RDWR, buf) &&
+	    !kmd_map(env->fd, env->vm, bo->handle, RW, VA, SIZE))
+		map = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, *buf, 0);
+	if (map == MAP_FAILED)
+		bail("export");
+	return map;
 }
 
 /* Lets a device that is not coherent see a program. */
@@ -78,15 +96,10 @@ static void test_sync(int fd, uint32_t flags, const char *name)
 {
 	struct kmd_env env = kmd_env(fd);
 	struct kmd_bo bo = kmd_bo_flags(fd, DRM_CNNACC_BO_DATA, flags, SIZE);
-	uint32_t length, round, *map, read_stale = 0, wrote_stale = 0;
+	uint32_t length, round, read_stale = 0, wrote_stale = 0;
 	int buf, ret = 0;
+	uint32_t *map = export_bo(&env, &bo, &buf);
 
-	if (drmPrimeHandleToFD(fd, bo.handle, DRM_CLOEXEC | DRM_RDWR, &buf) ||
-	    kmd_map(fd, env.vm, bo.handle, RW, VA, SIZE))
-		bail("export");
-	map = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, buf, 0);
-	if (map == MAP_FAILED)
-		bail("mmap");
 	for (round = 1; round <= 8 && !ret; round++) {
 		cpu_access(buf, DMA_BUF_SYNC_START);
 		read_stale += map[1024] != (round - 1) * 0x11110000;
@@ -128,15 +141,9 @@ static void test_sync_waits(int fd)
 {
 	struct kmd_env env = kmd_env(fd), slow = kmd_env(fd);
 	struct kmd_bo bo = kmd_bo_flags(fd, DRM_CNNACC_BO_DATA, DRM_CNNACC_BO_CACHED, SIZE);
-	uint32_t *map;
 	int buf;
+	uint32_t *map = export_bo(&env, &bo, &buf);
 
-	if (drmPrimeHandleToFD(fd, bo.handle, DRM_CLOEXEC | DRM_RDWR, &buf) ||
-	    kmd_map(fd, env.vm, bo.handle, RW, VA, SIZE))
-		bail("export");
-	map = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, buf, 0);
-	if (map == MAP_FAILED)
-		bail("mmap");
 	cpu_access(buf, DMA_BUF_SYNC_START);
 	map[0] = 0xbeef;
 	cpu_access(buf, DMA_BUF_SYNC_END);
@@ -148,6 +155,33 @@ static void test_sync_waits(int fd)
 	close(buf);
 	kmd_bo_free(fd, &bo);
 	kmd_env_free(&slow);
+	kmd_env_free(&env);
+}
+
+/* The CPU changes a part of a buffer and only announces that it writes. */
+static void test_sync_part(int fd)
+{
+	struct kmd_env env = kmd_env(fd);
+	struct kmd_bo bo = kmd_bo_flags(fd, DRM_CNNACC_BO_DATA, DRM_CNNACC_BO_CACHED, SIZE);
+	int buf, ret;
+	uint32_t *map = export_bo(&env, &bo, &buf), length;
+
+	cpu_access(buf, DMA_BUF_SYNC_START);
+	map[0] = 0xbeef;
+	cpu_access(buf, DMA_BUF_SYNC_END);
+	length = kmd_program_copy(&env, VA, VA + 4096, 1);
+	ret = sync_program(&env) ?: kmd_run(&env, length);
+	ok_ret(ret, 0, "the device writes a line of a buffer");
+	cpu_sync(buf, DMA_BUF_SYNC_START | DMA_BUF_SYNC_WRITE);
+	map[2048] = 0xdead;
+	cpu_sync(buf, DMA_BUF_SYNC_END | DMA_BUF_SYNC_WRITE);
+	cpu_access(buf, DMA_BUF_SYNC_START);
+	ok(map[1024] == 0xbeef && map[2048] == 0xdead,
+	   "which stays when the CPU, with DMA_BUF_SYNC_WRITE, writes another one");
+	cpu_access(buf, DMA_BUF_SYNC_END);
+	munmap(map, SIZE);
+	close(buf);
+	kmd_bo_free(fd, &bo);
 	kmd_env_free(&env);
 }
 
@@ -249,6 +283,7 @@ int main(int argc, char **argv)
 	test_sync(fd, 0, "write-combined");
 	test_sync(fd, DRM_CNNACC_BO_CACHED, "cached");
 	test_sync_waits(fd);
+	test_sync_part(fd);
 	if (argc > 1 && !strcmp(argv[1], "sync"))
 		return done_testing();
 	test_export(fd);
