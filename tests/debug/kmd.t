@@ -13,6 +13,9 @@ programs=kmd_lifecycle
 debug_guest --module-param watchdog_ms=5000 --device cores=ccp+hwpe --one-thread \
 	-- kmd_all $programs
 ! debug_full || debug_guest --module-param watchdog_ms=5000 -- kmd_wait bound
+# Another kernel takes a device behind an IOMMU for coherent.
+debug_guest --qemu-arg -device --qemu-arg "intel-iommu,intremap=on" \
+	--append "intel_iommu=on iommu.strict=1" -- debug_sync
 # Without what else allocates, so that a probe's allocations can be counted.
 ! debug_full || CNNACC_APPEND=kasan_multi_shot debug_guest --smp 1 --device '' \
 	--device probe-fault=magic -- kmd_probe
