@@ -103,7 +103,8 @@ static void cnnacc_debugfs_queue(struct seq_file *m, struct cnnacc_core *core)
 	}
 	seq_printf(m, "%s enabled=%d ready=%d broken=%d head=%u tail=%u record=%u resets=%llu jobs=%u tasks=%u waiting=%d\n",
 		   name, core->enabled, core->ready, core->broken,
-		   cnnacc_queue_read(core, CNNACC_QREG_RING_HEAD), core->tail, core->head,
+		   core->enabled ? cnnacc_queue_read(core, CNNACC_QREG_RING_HEAD) : 0,
+		   core->tail, core->head,
 		   core->resets, jobs, tasks, !first && !list_empty(&core->jobs));
 	if (first)
 		seq_printf(m, "%s oldest ctx=%u seqno=%llu fence=%llu:%llu task=%u/%u age_ms=%u\n",
@@ -176,13 +177,14 @@ static int cnnacc_debugfs_show(struct seq_file *m, void *data)
 	void (*show)(struct seq_file *m, struct cnnacc_device *cdev);
 	struct drm_debugfs_entry *entry = m->private;
 	struct cnnacc_device *cdev = to_cnnacc_device(entry->dev);
-	int idx;
 
-	show = entry->file.data;
-	if (cnnacc_device_enter(cdev, &idx))
+	/* Not cnnacc_device_enter(), whose lock comes after those that are taken here. */
+	CLASS(cnnacc_section, section)(&cdev->drm);
+	if (section < 0 || cnnacc_pm_get(cdev))
 		return -ENODEV;
+	show = entry->file.data;
 	show(m, cdev);
-	cnnacc_device_exit(cdev, idx);
+	cnnacc_pm_put(cdev);
 	return 0;
 }
 

@@ -81,7 +81,7 @@ void cnnacc_stats_save(struct cnnacc_core *core)
 
 /*
  * Reads the CNNACC_COUNTERS counters of a core in the order of struct cnnacc_stats, including those
- * saved before resets.  The device is not suspended.
+ * saved before resets.  The caller holds a runtime PM reference.
  */
 void cnnacc_stats_counters(struct cnnacc_core *core, u64 *to)
 {

@@ -719,6 +719,7 @@ static void read_all(const char *pattern)
 static _Noreturn void read_for_ever(void)
 {
 	char pattern[PATH_MAX];
+	struct drm_cnnacc_vm_create vm = { };
 	glob_t found;
 	int fd = -1;
 
@@ -726,6 +727,8 @@ static _Noreturn void read_for_ever(void)
 		if (fd < 0 && !glob("/dev/{accel/accel,dri/renderD}*", GLOB_BRACE, NULL, &found)) {
 			fd = open(found.gl_pathv[0], O_RDWR | O_CLOEXEC);
 			globfree(&found);
+			/* For the removal to free; fails if there was one. */
+			kmd_ioctl(fd, DRM_IOCTL_CNNACC_VM_CREATE, &vm);
 		}
 		snprintf(pattern, sizeof(pattern), "/proc/self/fdinfo/%d", fd);
 		read_all(pattern);
