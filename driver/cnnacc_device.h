@@ -54,7 +54,7 @@ struct seq_file;
 #define CNNACC_RING_ENTRIES	128
 /* What the jobs in the ring may cost: half of its entries, and CNNACC_RING_MS of time. */
 #define CNNACC_CREDITS		CNNACC_MAX_TASKS
-#define CNNACC_RING_MS		10
+#define CNNACC_RING_MS		1
 
 /**
  * struct cnnacc_bus - bus operations.

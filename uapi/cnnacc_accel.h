@@ -245,7 +245,7 @@ struct drm_cnnacc_vm_destroy {
  * @DRM_CNNACC_PRIORITY_HIGH: before the others; needs CAP_SYS_NICE, else -EACCES
  *
  * Contexts of one priority that have work for a core take turns: none waits for more than one job
- * of each other, or 10 ms of short ones.  A higher priority goes first.  A job that has waited ten
+ * of each other, or 1 ms of short ones.  A higher priority goes first.  A job that has waited ten
  * times as long as its cycle limits allow it to run, at least 100 ms and at most 10 s, goes before
  * those of higher priorities; several such jobs do so one after the other, each after such a time.
  */

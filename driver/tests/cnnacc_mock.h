@@ -17,7 +17,7 @@ struct task_struct;
 /* The one core of a mock device. */
 #define CNNACC_MOCK_TYPE	77	/* none of those that there are */
 #define CNNACC_MOCK_QUEUE	0x2000
-#define CNNACC_MOCK_CYCLES	1000000
+#define CNNACC_MOCK_CYCLES	100000
 #define CNNACC_MOCK_HZ		4000000000u	/* so that the ring holds several jobs */
 #define CNNACC_MOCK_PROGRAM	65536
 /* Tasks of a job that has the ring alone. */

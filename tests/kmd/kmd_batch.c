@@ -14,7 +14,7 @@
 
 #define JOBS		16
 #define BAD		5	/* index of the job that fails */
-#define LIMIT		100000	/* cycles */
+#define LIMIT		10000	/* cycles */
 #define NOWHERE		0x80000000u
 #define ENDLESS		(CNNACC_PAGE_SIZE / 2)	/* offset of that program */
 

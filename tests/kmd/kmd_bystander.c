@@ -15,7 +15,7 @@
 #define DRAINED_S	1.2
 #define LONGER_S	4.0
 #define PROBE_LOOPS	20000000u
-#define NOP_CYCLES	10000u	/* few, so that several jobs are in the ring */
+#define NOP_CYCLES	1000u	/* few, so that several jobs are in the ring */
 
 static struct kmd_env guilty, other;
 static double loops_per_second;

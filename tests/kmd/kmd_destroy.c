@@ -18,7 +18,7 @@
 #define ROUNDS		100
 #define VICTIMS		4	/* contexts that are destroyed in a round */
 #define QUEUED_MAX	12	/* jobs of each */
-#define NOP_CYCLES	10000u	/* few, so that the scheduler is given all jobs of a context */
+#define NOP_CYCLES	1000u	/* few, so that the scheduler is given all jobs of a context */
 #define LOOPS_MAX	20000000u	/* of the job that the others wait for */
 #define SPINS_MAX	256	/* queries of a fence before contexts are destroyed */
 
