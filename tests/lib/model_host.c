@@ -185,11 +185,16 @@ void mh_write(struct model_host *h, uint32_t offset, uint32_t value)
 	cm_device_write(h->dev, offset, value);
 }
 
+/* A word of the core's entry in the discovery table. */
+static uint32_t entry_word(struct model_host *h, unsigned int core, size_t offset)
+{
+	return mh_read(h, mh_read(h, CNNACC_REG_CORE_TABLE) + core * CNNACC_CORE_ENTRY_SIZE +
+		       (uint32_t)offset);
+}
+
 static uint32_t queue_offset(struct model_host *h, unsigned int core)
 {
-	uint32_t entry = mh_read(h, CNNACC_REG_CORE_TABLE) + core * CNNACC_CORE_ENTRY_SIZE;
-
-	return mh_read(h, entry + offsetof(struct cnnacc_core_entry, queue_offset));
+	return entry_word(h, core, offsetof(struct cnnacc_core_entry, queue_offset));
 }
 
 uint32_t mh_qread(struct model_host *h, unsigned int core, uint32_t reg)
@@ -200,6 +205,12 @@ uint32_t mh_qread(struct model_host *h, unsigned int core, uint32_t reg)
 void mh_qwrite(struct model_host *h, unsigned int core, uint32_t reg, uint32_t value)
 {
 	mh_write(h, queue_offset(h, core) + reg, value);
+}
+
+uint32_t mh_wread(struct model_host *h, unsigned int core, uint32_t reg)
+{
+	return mh_read(h, entry_word(h, core, offsetof(struct cnnacc_core_entry, window_offset)) +
+		       reg);
 }
 
 void *mh_ptr(struct model_host *h, uint64_t bus)

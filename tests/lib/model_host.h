@@ -61,6 +61,8 @@ uint32_t mh_read(struct model_host *h, uint32_t offset);
 void mh_write(struct model_host *h, uint32_t offset, uint32_t value);
 uint32_t mh_qread(struct model_host *h, unsigned int core, uint32_t reg);
 void mh_qwrite(struct model_host *h, unsigned int core, uint32_t reg, uint32_t value);
+/* A register of the core's window. */
+uint32_t mh_wread(struct model_host *h, unsigned int core, uint32_t reg);
 /* Where a bus address is in memory; aborts if it is not RAM. */
 void *mh_ptr(struct model_host *h, uint64_t bus);
 /* Zeroed pages. */

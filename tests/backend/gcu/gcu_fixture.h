@@ -3,20 +3,9 @@
 #ifndef GCU_FIXTURE_H
 #define GCU_FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "cnnacc_gcu.h"
-#include "model_host.h"
+#include "core_jobs.h"
 
-#define PAGE		CNNACC_PAGE_SIZE
-#define RW		(CNNACC_PTE_READ | CNNACC_PTE_WRITE)
 /* One range of memory, from 10000h on, where the page's layers have their data. */
 #define DATA_VA		0x10000u
 #define DATA_BYTES	0x80000u
@@ -28,7 +17,6 @@
 #define TABLES		0x60000u	/* increments; vectors 4 KiB behind them */
 #define LUT		0x70000u
 #define RESULT		0x80000u
-#define WINDOW		0x4000u		/* of core 0 */
 #define BLOCKS_MAX	8
 
 /* A word of two halves. */
@@ -37,69 +25,36 @@
 	((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
 
 struct gcu_fixture {
-	struct model_host *h;
-	struct mh_space space;
-	uint8_t *memory;		/* of DATA_VA */
-	struct cnnacc_stats stats;
-	struct cnnacc_completion done;
-	uint64_t limit;			/* of the next jobs */
+	struct core_jobs j;
 	uint32_t words[BLOCKS_MAX * CNNACC_GCU_BLOCK_SIZE / 4];
 	uint32_t blocks;
 };
 
-static inline struct gcu_fixture *gf_new(const struct cm_config *config)
+static inline struct gcu_fixture *gf_new(const char *cores, const struct cm_config *config)
 {
 	static struct gcu_fixture f;
-	struct cm_config c = *config;
-	char err[CM_ERR_LEN];
 
-	if (!c.core_count)
-		assert_int_equal(cm_config_set(&c, "cores", "gcu", err), 0);
-	f = (struct gcu_fixture){ .h = mh_new_config(&c, 2 << 20), .limit = 1 << 26 };
-	f.space = mh_space_new(f.h, 7);
-	mh_map_job(f.h, &f.space);
-	f.memory = mh_map_new(f.h, &f.space, DATA_VA, DATA_BYTES, RW);
-	mh_queue_init(f.h, 0, MH_RING_SIZE, MH_RING_SIZE);
+	f.blocks = 0;
+	cj_start(&f.j, cores, config, (struct cj_range){ DATA_VA, DATA_BYTES });
 	return &f;
 }
 
 static inline struct gcu_fixture *gf_cores(const char *cores)
 {
-	struct cm_config config = { 0 };
-	char err[CM_ERR_LEN];
+	const struct cm_config config = { 0 };
 
-	assert_int_equal(cm_config_set(&config, "cores", cores, err), 0);
-	return gf_new(&config);
-}
-
-/* Has this host the vectors of the configuration? */
-static inline bool gf_possible(const struct cm_config *config)
-{
-	const struct cm_host_ops none = { 0 };
-	char err[CM_ERR_LEN];
-	struct cm_device *dev = cm_device_create(config, &none, NULL, err);
-
-	cm_device_destroy(dev);
-	return dev != NULL;
+	return gf_new(cores, &config);
 }
 
 static inline int gf_setup(void **state)
 {
-	const struct cm_config config = { 0 };
-
-	*state = gf_new(&config);
-	return 0;
-}
-
-static inline int gf_teardown(void **state)
-{
-	mh_free(((struct gcu_fixture *)*state)->h);
+	*state = gf_cores("gcu");
 	return 0;
 }
 
 static inline void *gf_at(struct gcu_fixture *f, uint32_t va)
 {
-	return f->memory + (va - DATA_VA);
+	return f->j.data + (va - DATA_VA);
 }
 
 static inline void gf_add(struct gcu_fixture *f, const void *block)
@@ -108,21 +63,16 @@ static inline void gf_add(struct gcu_fixture *f, const void *block)
 	memcpy(f->words + f->blocks++ * CNNACC_GCU_BLOCK_SIZE / 4, block, CNNACC_GCU_BLOCK_SIZE);
 }
 
+static inline uint32_t gf_words(const struct gcu_fixture *f)
+{
+	return f->blocks * CNNACC_GCU_BLOCK_SIZE / 4;
+}
+
 /* Runs the blocks that were added, and forgets them. */
 static inline void gf_run(struct gcu_fixture *f)
 {
-	struct cnnacc_packet p = mh_packet(f->h, &f->space, f->words,
-					   f->blocks * CNNACC_GCU_BLOCK_SIZE / 4);
-
-	p.cycle_limit = f->limit;
+	cj_run(&f->j, f->words, gf_words(f));
 	f->blocks = 0;
-	if (mh_qread(f->h, 0, CNNACC_QREG_STATE) == CNNACC_QSTATE_HALTED)
-		mh_core_reset(f->h, 0);
-	mh_submit(f->h, 0, &p);
-	mh_work(f->h, 0);
-	assert_true(mh_completion(f->h, 0, &f->done));
-	memcpy(&f->stats, mh_ptr(f->h, CNNACC_PTE_BUS(*mh_pte(f->h, &f->space, MH_STATS_VA))),
-	       sizeof(f->stats));
 }
 
 static inline void gf_layer(struct gcu_fixture *f, const struct cnnacc_gcu_layer *b)
@@ -134,29 +84,17 @@ static inline void gf_layer(struct gcu_fixture *f, const struct cnnacc_gcu_layer
 static inline void gf_ok(struct gcu_fixture *f, const struct cnnacc_gcu_layer *b)
 {
 	gf_layer(f, b);
-	assert_int_equal(f->done.status_class, CNNACC_STATUS_OK);
-	assert_int_equal(f->done.status_code, 0);
-	assert_int_equal(f->done.fault_va, 0);
+	assert_int_equal(f->j.done.status_class, CNNACC_STATUS_OK);
+	assert_int_equal(f->j.done.status_code, 0);
+	assert_int_equal(f->j.done.fault_va, 0);
 }
 
 #define gf_fails(f, b, status_class_, code, detail_) do { \
 	gf_layer(f, b); \
-	assert_int_equal((f)->done.status_class, status_class_); \
-	assert_int_equal((f)->done.status_code, code); \
-	assert_int_equal((f)->done.detail, detail_); \
+	assert_int_equal((f)->j.done.status_class, status_class_); \
+	assert_int_equal((f)->j.done.status_code, code); \
+	assert_int_equal((f)->j.done.detail, detail_); \
 } while (0)
-
-static inline uint32_t gf_reg(struct gcu_fixture *f, uint32_t reg)
-{
-	return mh_read(f->h, WINDOW + reg);
-}
-
-static inline uint64_t gf_counter(struct gcu_fixture *f, uint32_t reg)
-{
-	uint64_t low = gf_reg(f, reg);
-
-	return low | (uint64_t)gf_reg(f, reg + 4) << 32;
-}
 
 /* The layer that the page's table of cycles begins with, without a replacement scheme. */
 static inline struct cnnacc_gcu_layer gf_base(void)

@@ -111,16 +111,16 @@ static void read_counters(struct gcu_fixture *f, uint64_t c[COUNTERS])
 		CNNACC_GCU_REG_WEIGHT_BYTES, CNNACC_GCU_REG_WEIGHT_REFILLS,
 		CNNACC_GCU_REG_TABLE_BYTES, CNNACC_GCU_REG_TAPS, CNNACC_GCU_REG_TAPS_MASKED,
 	};
-	const struct cnnacc_stats *s = &f->stats;
+	const struct cnnacc_stats *s = &f->j.stats;
 	const uint64_t stats[] = {
-		f->done.cycles - BOOT, s->cycles_serial - BOOT, s->compute_cycles,
+		f->j.done.cycles - BOOT, s->cycles_serial - BOOT, s->compute_cycles,
 		s->dma_cycles - BOOT, s->mac_useful, s->mem_read_bytes - LINES * 64,
 		s->mem_write_bytes, s->local_read_bytes, s->local_write_bytes - LINES * 64,
 	};
 
 	memcpy(c, stats, sizeof(stats));
 	for (size_t i = 0; i < sizeof(regs) / sizeof(regs[0]); i++)
-		c[sizeof(stats) / 8 + i] = gf_counter(f, regs[i]);
+		c[sizeof(stats) / 8 + i] = cj_counter(&f->j, regs[i]);
 	c[22] = s->stall_cycles;
 }
 
@@ -165,9 +165,9 @@ static void test_counters(void **state)
 			assert_int_equal(c[n], v->counters[n]);
 		}
 		assert_int_equal(c[22], c[9] + c[10] + c[11] + c[12]);
-		assert_int_equal(f->stats.instructions, 1);
-		assert_int_equal(f->stats.mac_slots, f->stats.compute_cycles * 64);
-		mh_free(f->h);
+		assert_int_equal(f->j.stats.instructions, 1);
+		assert_int_equal(f->j.stats.mac_slots, f->j.stats.compute_cycles * 64);
+		mh_free(f->j.h);
 	}
 }
 
@@ -175,10 +175,10 @@ static void expect_limit(struct gcu_fixture *f, uint64_t limit, uint64_t cycles,
 {
 	struct cnnacc_gcu_layer b = layer_a(f);
 
-	f->limit = BOOT + limit;
+	f->j.limit = BOOT + limit;
 	gf_fails(f, &b, CNNACC_STATUS_TIME_LIMIT, CNNACC_CODE_TIME_LIMIT, 0);
-	assert_int_equal(f->done.cycles, BOOT + cycles);
-	assert_int_equal(f->stats.instructions, blocks);
+	assert_int_equal(f->j.done.cycles, BOOT + cycles);
+	assert_int_equal(f->j.stats.instructions, blocks);
 }
 
 static void test_cycle_limit(void **state)
@@ -191,24 +191,24 @@ static void test_cycle_limit(void **state)
 	expect_limit(f, 1379, 1380, 0);
 	expect_limit(f, 1380, 1383, 1);
 	expect_limit(f, 1382, 1383, 1);
-	f->limit = BOOT + 1383;
+	f->j.limit = BOOT + 1383;
 	gf_ok(f, &b);
-	f->limit = BOOT - 1;
+	f->j.limit = BOOT - 1;
 	gf_fails(f, &b, CNNACC_STATUS_TIME_LIMIT, CNNACC_CODE_TIME_LIMIT, 0);
-	assert_int_equal(f->done.cycles, BOOT);
-	assert_int_equal(f->stats.dma_cycles, BOOT);
+	assert_int_equal(f->j.done.cycles, BOOT);
+	assert_int_equal(f->j.stats.dma_cycles, BOOT);
 }
 
 static void expect_deadlock(struct gcu_fixture *f, const struct cnnacc_gcu_layer *b,
 			    uint32_t detail, uint32_t h, uint32_t cg)
 {
 	gf_fails(f, b, CNNACC_STATUS_DEADLOCK, CNNACC_GCU_E_DEADLOCK, detail);
-	assert_int_equal(gf_reg(f, CNNACC_GCU_REG_KERNEL_GROUP), 0);
-	assert_int_equal(gf_reg(f, CNNACC_GCU_REG_OUT_ROW), h);
-	assert_int_equal(gf_reg(f, CNNACC_GCU_REG_CHANNEL_GROUP), cg);
-	assert_int_equal(f->done.cycles, BOOT);
-	assert_int_equal(f->stats.instructions, 0);
-	assert_int_equal(gf_counter(f, CNNACC_GCU_REG_ROW_FILLS), 0);
+	assert_int_equal(cj_reg(&f->j, CNNACC_GCU_REG_KERNEL_GROUP), 0);
+	assert_int_equal(cj_reg(&f->j, CNNACC_GCU_REG_OUT_ROW), h);
+	assert_int_equal(cj_reg(&f->j, CNNACC_GCU_REG_CHANNEL_GROUP), cg);
+	assert_int_equal(f->j.done.cycles, BOOT);
+	assert_int_equal(f->j.stats.instructions, 0);
+	assert_int_equal(cj_counter(&f->j, CNNACC_GCU_REG_ROW_FILLS), 0);
 }
 
 static void test_deadlocks(void **state)
@@ -235,8 +235,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_counters),
-		cmocka_unit_test_setup_teardown(test_cycle_limit, gf_setup, gf_teardown),
-		cmocka_unit_test_setup_teardown(test_deadlocks, gf_setup, gf_teardown),
+		cmocka_unit_test_setup_teardown(test_cycle_limit, gf_setup, cj_teardown),
+		cmocka_unit_test_setup_teardown(test_deadlocks, gf_setup, cj_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,7 +29,7 @@ static void run_block(struct gcu_fixture *f, uint32_t kind, struct area a, uint3
 static void run_ok(struct gcu_fixture *f, uint32_t kind, struct area a, uint32_t va)
 {
 	run_block(f, kind, a, va);
-	assert_int_equal(f->done.status_class, CNNACC_STATUS_OK);
+	assert_int_equal(f->j.done.status_class, CNNACC_STATUS_OK);
 }
 
 static const struct area fmap = { CNNACC_GCU_PORT_FMAP, 0, 1, 10 };
@@ -74,9 +74,9 @@ static void expect_range(struct gcu_fixture *f, struct area a, uint32_t first_ou
 	run_ok(f, CNNACC_GCU_PROBE, a, RESULT);
 	a.count = 2;
 	run_block(f, CNNACC_GCU_FILL, a, RESULT);
-	assert_int_equal(f->done.status_class, CNNACC_STATUS_BAD_PROGRAM);
-	assert_int_equal(f->done.status_code, CNNACC_GCU_E_RANGE);
-	assert_int_equal(f->done.detail, a.port);
+	assert_int_equal(f->j.done.status_class, CNNACC_STATUS_BAD_PROGRAM);
+	assert_int_equal(f->j.done.status_code, CNNACC_GCU_E_RANGE);
+	assert_int_equal(f->j.done.detail, a.port);
 }
 
 static void test_ranges(void **state)
@@ -101,8 +101,8 @@ static void test_rotation(void **state)
 	for (uint32_t i = 0; i < 2 * WORD; i++)
 		assert_int_equal(out[i], in[i / WORD * WORD + (i + 3) % WORD]);
 	run_block(f, CNNACC_GCU_FILL, a, IFMAP);
-	assert_int_equal(f->done.status_code, CNNACC_GCU_E_CFG);
-	assert_int_equal(f->done.detail, CNNACC_GCU_BAD_ALIGN);
+	assert_int_equal(f->j.done.status_code, CNNACC_GCU_E_CFG);
+	assert_int_equal(f->j.done.detail, CNNACC_GCU_BAD_ALIGN);
 }
 
 /* INT8, 8 columns: rows come in the order of the op4, (0, 0) and (1, 0) first. */
@@ -129,7 +129,7 @@ static void test_search(void **state)
 		gf_add(f, &b);
 		gf_add(f, &probe);
 		gf_run(f);
-		assert_int_equal(f->done.status_class, CNNACC_STATUS_OK);
+		assert_int_equal(f->j.done.status_class, CNNACC_STATUS_OK);
 		memcpy(&found, gf_at(f, RESULT), sizeof(found));
 		assert_int_equal(found, places[i].found);
 	}
@@ -152,7 +152,7 @@ static void test_kernel_surface(void **state)
 	gf_add(f, &b);
 	gf_add(f, &probe);
 	gf_run(f);
-	assert_int_equal(f->done.status_class, CNNACC_STATUS_OK);
+	assert_int_equal(f->j.done.status_class, CNNACC_STATUS_OK);
 	assert_memory_equal(gf_at(f, RESULT), gf_at(f, WEIGHTS + 2304 / 2 + (8 + 2) * 16), 16);
 }
 
@@ -160,8 +160,8 @@ static void expect_cycles(struct gcu_fixture *f, const void *block, uint64_t cyc
 {
 	gf_add(f, block);
 	gf_run(f);
-	assert_int_equal(f->done.status_class, CNNACC_STATUS_OK);
-	assert_int_equal(f->done.cycles, BOOT + cycles);
+	assert_int_equal(f->j.done.status_class, CNNACC_STATUS_OK);
+	assert_int_equal(f->j.done.cycles, BOOT + cycles);
 }
 
 static void test_cycles(void **state)
@@ -183,12 +183,12 @@ static void test_cycles(void **state)
 	expect_cycles(f, &b, 18);
 	expect_cycles(f, &wait, 1016);
 	for (uint32_t limit = 100; limit <= 1015; limit += 915) {
-		f->limit = BOOT + limit;
+		f->j.limit = BOOT + limit;
 		gf_add(f, &wait);
 		gf_run(f);
-		assert_int_equal(f->done.status_class, CNNACC_STATUS_TIME_LIMIT);
-		assert_int_equal(f->done.cycles, BOOT + limit + 1);
-		assert_int_equal(f->stats.instructions, 0);
+		assert_int_equal(f->j.done.status_class, CNNACC_STATUS_TIME_LIMIT);
+		assert_int_equal(f->j.done.cycles, BOOT + limit + 1);
+		assert_int_equal(f->j.stats.instructions, 0);
 	}
 }
 
@@ -205,17 +205,17 @@ static void test_fault_in_a_row(void **state)
 	b.clamp_low = 5;
 	b.clamp_high = 5;
 	b.threshold = 7;
-	*mh_pte(f->h, &f->space, OFMAP + PAGE) &= ~CNNACC_PTE_WRITE;
+	*mh_pte(f->j.h, &f->j.space, OFMAP + PAGE) &= ~CNNACC_PTE_WRITE;
 	gf_fails(f, &b, CNNACC_STATUS_MMU_FAULT, CNNACC_GCU_E_DMA, CNNACC_FAULT_PERM);
-	assert_int_equal(f->done.access, CNNACC_ACCESS_WRITE);
-	assert_int_equal(f->done.fault_va, OFMAP + 4 * stride / 64 * 64);
+	assert_int_equal(f->j.done.access, CNNACC_ACCESS_WRITE);
+	assert_int_equal(f->j.done.fault_va, OFMAP + 4 * stride / 64 * 64);
 	for (uint32_t column = 0; column < 5; column++)
 		assert_int_equal(out[column * stride + 7], column < 4 ? 5 : 0);
-	assert_int_equal(f->stats.mem_write_bytes, 0);
-	assert_int_equal(f->done.cycles, BOOT);
+	assert_int_equal(f->j.stats.mem_write_bytes, 0);
+	assert_int_equal(f->j.done.cycles, BOOT);
 }
 
-#define T(name)	cmocka_unit_test_setup_teardown(name, gf_setup, gf_teardown)
+#define T(name)	cmocka_unit_test_setup_teardown(name, gf_setup, cj_teardown)
 
 int main(void)
 {

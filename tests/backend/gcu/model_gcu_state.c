@@ -92,11 +92,11 @@ static int setup(void **state)
 
 	t.f = gf_cores(CORES);
 	for (uint32_t i = 0; i < DATA_BYTES; i++)
-		t.f->memory[i] = (uint8_t)mh_random(&seed);
+		t.f->j.data[i] = (uint8_t)mh_random(&seed);
 	add_program(t.f);
-	t.packet = mh_packet(t.f->h, &t.f->space, t.f->words,
-			     t.f->blocks * CNNACC_GCU_BLOCK_SIZE / 4);
-	t.size = cm_device_state_size(t.f->h->dev);
+	t.packet = mh_packet(t.f->j.h, &t.f->j.space, t.f->words,
+			     gf_words(t.f));
+	t.size = cm_device_state_size(t.f->j.h->dev);
 	t.saved = malloc(t.size);
 	assert_non_null(t.saved);
 	*state = &t;
@@ -108,14 +108,14 @@ static int teardown(void **state)
 	struct fixture *t = *state;
 
 	free(t->saved);
-	mh_free(t->f->h);
+	mh_free(t->f->j.h);
 	return 0;
 }
 
 static int load(struct fixture *t)
 {
 	char err[CM_ERR_LEN] = "";
-	int ret = cm_device_load(t->f->h->dev, t->saved, t->size, err);
+	int ret = cm_device_load(t->f->j.h->dev, t->saved, t->size, err);
 
 	assert_true(ret == 0 || (ret == -1 && err[0] && !strchr(err, '\n')));
 	return ret;
@@ -124,7 +124,7 @@ static int load(struct fixture *t)
 /* A job's results: completion record without times, statistics, registers, output. */
 static uint32_t finish(struct fixture *t)
 {
-	struct model_host *h = t->f->h;
+	struct model_host *h = t->f->j.h;
 	struct cnnacc_completion done;
 	uint32_t regs[64];
 
@@ -134,18 +134,18 @@ static uint32_t finish(struct fixture *t)
 	done.start_ns = 0;
 	done.end_ns = 0;
 	for (uint32_t i = 0; i < 64; i++)
-		regs[i] = gf_reg(t->f, 4 * i);
+		regs[i] = cj_reg(&t->f->j, 4 * i);
 	return mh_crc32(&done, sizeof(done)) ^ mh_crc32(regs, sizeof(regs)) ^
-	       mh_crc32(mh_ptr(h, CNNACC_PTE_BUS(*mh_pte(h, &t->f->space, MH_STATS_VA))),
+	       mh_crc32(mh_ptr(h, CNNACC_PTE_BUS(*mh_pte(h, &t->f->j.space, MH_STATS_VA))),
 			sizeof(struct cnnacc_stats)) ^
 	       mh_crc32(gf_at(t->f, OFMAP), OUT_BYTES);
 }
 
 static void begin(struct fixture *t)
 {
-	mh_core_reset(t->f->h, 0);
+	mh_core_reset(t->f->j.h, 0);
 	memset(gf_at(t->f, OFMAP), 0, OUT_BYTES);
-	mh_submit(t->f->h, 0, &t->packet);
+	mh_submit(t->f->j.h, 0, &t->packet);
 }
 
 /* At many steps of a job: a new device goes on from the saved state to the same end. */
@@ -161,11 +161,11 @@ static void test_save_everywhere(void **state)
 
 		begin(t);
 		for (steps = 0; more && steps < at; steps++)
-			more = mh_work_once(t->f->h, 0, 1);
+			more = mh_work_once(t->f->j.h, 0, 1);
 		if (!more)
 			break;
-		cm_device_save(t->f->h->dev, t->saved);
-		mh_replace_device(t->f->h, CORES);
+		cm_device_save(t->f->j.h->dev, t->saved);
+		mh_replace_device(t->f->j.h, CORES);
 		assert_int_equal(load(t), 0);
 		assert_int_equal(finish(t), expected);
 	}
@@ -183,7 +183,7 @@ static void test_budgets(void **state)
 	expected = finish(t);
 	for (unsigned int i = 0; i < 50; i++) {
 		begin(t);
-		while (mh_work_once(t->f->h, 0, 1 + mh_random(&seed) % 20000))
+		while (mh_work_once(t->f->j.h, 0, 1 + mh_random(&seed) % 20000))
 			;
 		assert_int_equal(finish(t), expected);
 	}
@@ -229,11 +229,11 @@ static void test_forged(void **state)
 
 	for (unsigned int i = 0; i < 4000; i++) {
 		if (i % 500 == 0) {
-			mh_replace_device(t->f->h, CORES);
+			mh_replace_device(t->f->j.h, CORES);
 			begin(t);
 			for (unsigned int j = 0; j < points[i / 500]; j++)
-				mh_work_once(t->f->h, 0, 1);
-			cm_device_save(t->f->h->dev, good);
+				mh_work_once(t->f->j.h, 0, 1);
+			cm_device_save(t->f->j.h->dev, good);
 		}
 		memcpy(t->saved, good, t->size);
 		for (unsigned int j = 0; j <= i % 3; j++)
@@ -243,9 +243,9 @@ static void test_forged(void **state)
 			continue;
 		taken++;
 		for (unsigned int j = 0; j < 60; j++)
-			if (!mh_work_once(t->f->h, 0, 20000))
+			if (!mh_work_once(t->f->j.h, 0, 20000))
 				break;
-		cm_device_save(t->f->h->dev, t->saved);
+		cm_device_save(t->f->j.h->dev, t->saved);
 		assert_int_equal(load(t), 0);
 	}
 	assert_in_range(taken, 400, 3600);

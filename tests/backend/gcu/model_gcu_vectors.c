@@ -5,7 +5,6 @@
 #include "cores/gcu/mac.h"
 #include "gcu_fixture.h"
 
-#define ELEMENTS(a)	(sizeof(a) / sizeof((a)[0]))
 #define FP16		(CNNACC_GCU_FP16 << CNNACC_GCU_FORMAT_SHIFT)
 #define INT16		(CNNACC_GCU_INT16 << CNNACC_GCU_FORMAT_SHIFT)
 #define OUT(type)	((uint32_t)CNNACC_GCU_OUT_##type << CNNACC_GCU_OUT_SHIFT)
@@ -15,11 +14,9 @@ static uint32_t simd;	/* of the devices that tests make */
 
 static struct gcu_fixture *device(const char *cores)
 {
-	struct cm_config config = { .simd = simd };
-	char err[CM_ERR_LEN];
+	const struct cm_config config = { .simd = simd };
 
-	assert_int_equal(cm_config_set(&config, "cores", cores, err), 0);
-	return gf_new(&config);
+	return gf_new(cores, &config);
 }
 
 /* One point of @channels channels and one kernel. */
@@ -92,11 +89,11 @@ static void test_macs(void **state)
 		assert_int_equal(mac(f, i, NULL), macs[i].off);
 		assert_int_equal(mac(f, i, &one), macs[i].after);
 	}
-	mh_free(f->h);
+	mh_free(f->j.h);
 	f = device("gcu:atomic-c=4:fp-floor=on");
 	for (size_t i = 0; i < ELEMENTS(macs); i++)
 		assert_int_equal(mac(f, i, NULL), macs[i].on);
-	mh_free(f->h);
+	mh_free(f->j.h);
 }
 
 static void test_add(void **state)
@@ -164,7 +161,7 @@ static void test_float_layer(void **state)
 	for (unsigned int i = 0; i < 4; i++)
 		for (unsigned int k = 0; k < 2; k++)
 			assert_int_equal(((uint32_t *)gf_at(f, OFMAP))[i * 2 + k], sums[k][i]);
-	mh_free(f->h);
+	mh_free(f->j.h);
 }
 
 /* ---- integer sums ---- */
@@ -191,7 +188,7 @@ static void test_padding_counts_as_zero_point(void **state)
 	assert_int_equal(y[0], -20);
 	assert_int_equal(y[1], 643);
 	assert_int_equal(y[2], 182);
-	mh_free(f->h);
+	mh_free(f->j.h);
 }
 
 static void test_both_zero_points(void **state)
@@ -204,7 +201,7 @@ static void test_both_zero_points(void **state)
 	b.zero_in = PAIR(3, 130);
 	*(uint8_t *)gf_at(f, WEIGHTS) = 255;
 	assert_int_equal((int32_t)run_word(f, &b), -375);
-	mh_free(f->h);
+	mh_free(f->j.h);
 }
 
 static void test_saturation(void **state)
@@ -226,7 +223,7 @@ static void test_saturation(void **state)
 	}
 	b = point(INT16 | OUT(INT32), 16);
 	assert_int_equal(run_word(f, &b), 2147483639);
-	mh_free(f->h);
+	mh_free(f->j.h);
 }
 
 /* ---- linear multiply-add and activation ---- */
@@ -298,7 +295,7 @@ static void test_integer_linear(void **state)
 		if (rows[i].both)
 			assert_int_equal((int32_t)run_word(f, &b), rows[i].up);
 	}
-	mh_free(f->h);
+	mh_free(f->j.h);
 }
 
 static void fill_lut(struct gcu_fixture *f)
@@ -325,7 +322,7 @@ static void test_lut(void **state)
 	fill_lut(f);
 	for (size_t i = 0; i < ELEMENTS(entries); i++)
 		assert_int_equal(((uint16_t *)gf_at(f, LUT))[entries[i][0]], entries[i][1]);
-	mh_free(f->h);
+	mh_free(f->j.h);
 }
 
 /* The lut's address, for activations that have one. */
@@ -366,7 +363,7 @@ static void test_integer_activation(void **state)
 		b.lut_va = lut_of(rows[i].act);
 		assert_int_equal((int32_t)run_word(f, &b), rows[i].result);
 	}
-	mh_free(f->h);
+	mh_free(f->j.h);
 }
 
 static void test_float_linear(void **state)
@@ -387,7 +384,7 @@ static void test_float_linear(void **state)
 		set_linear(f, &b, rows[i][1], rows[i][2], 0);
 		assert_int_equal(run_word(f, &b), rows[i][3]);
 	}
-	mh_free(f->h);
+	mh_free(f->j.h);
 }
 
 static void test_float_activation(void **state)
@@ -415,7 +412,7 @@ static void test_float_activation(void **state)
 		b.lut_va = lut_of(rows[i][0]);
 		assert_int_equal(run_word(f, &b), rows[i][2]);
 	}
-	mh_free(f->h);
+	mh_free(f->j.h);
 }
 
 static void test_half_output(void **state)
@@ -435,7 +432,7 @@ static void test_half_output(void **state)
 		b.ofmap = (struct cnnacc_gcu_map){ OFMAP, 2, 2, 2 };
 		assert_int_equal(run_word(f, &b) & 0xffff, rows[i][1]);
 	}
-	mh_free(f->h);
+	mh_free(f->j.h);
 }
 
 #define T(name)	cmocka_unit_test(name)
@@ -454,7 +451,7 @@ int main(void)
 	for (simd = CM_SIMD_BASELINE; simd <= CM_SIMD_AVX512; simd++) {
 		const struct cm_config config = { .simd = simd };
 
-		if (gf_possible(&config))
+		if (cj_possible(&config))
 			failed += cmocka_run_group_tests(tests, NULL, NULL);
 	}
 	return failed;

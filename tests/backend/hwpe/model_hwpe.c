@@ -16,7 +16,7 @@
 	 (uint32_t)(k) << CNNACC_HWPE_CFG_K_SHIFT)
 #define COUNTS(w, h)	((uint32_t)(w) << 16 | (h))
 
-static const int32_t *out(struct hwpe_fixture *f)
+static const int32_t *out(struct core_jobs *f)
 {
 	return (const int32_t *)(f->data + 8 * PAGE);
 }
@@ -38,13 +38,13 @@ static void small_task(struct sasm *a, uint32_t w, uint32_t h, uint32_t k)
 
 /* ---- E_ILLEGAL, E_COMMAND ---- */
 
-static void expect_exec(struct hwpe_fixture *f, uint32_t code, uint32_t detail, uint32_t op,
+static void expect_exec(struct core_jobs *f, uint32_t code, uint32_t detail, uint32_t op,
 			const uint32_t arg[7])
 {
 	struct sasm a = { .n = 0 };
 
 	sa_emit(&a, op, arg);
-	hf_bad(f, &a, code, 0, detail);
+	sq_bad(f, &a, code, 0, detail);
 }
 
 #define EXEC(f, code, detail, flags, ...) \
@@ -61,7 +61,7 @@ static void test_illegal(void **state)
 		{ CNNACC_HWPE_READ_ACC, CNNACC_HWPE_XD }, { CNNACC_HWPE_RELU_WRITE, CNNACC_HWPE_XS1 },
 		{ CNNACC_HWPE_RESET, 0 },
 	};
-	struct hwpe_fixture *f = *state;
+	struct core_jobs *f = *state;
 
 	ILLEGAL(f, BAD_OPCODE, 0);
 	ILLEGAL(f, BAD_OPCODE, 0xffffff2b);
@@ -86,7 +86,7 @@ static void test_command_words(void **state)
 	const uint32_t relu = INSN(CNNACC_HWPE_RELU_WRITE, CNNACC_HWPE_XS1, 0, 0, 0);
 	const uint32_t read = INSN(CNNACC_HWPE_READ_ACC, CNNACC_HWPE_XD, 0, 0, 0);
 	const uint32_t mac = INSN(CNNACC_HWPE_MATRIX_MAC, XS12, 0, 0, 0);
-	struct hwpe_fixture *f = *state;
+	struct core_jobs *f = *state;
 
 	EXEC(f, CNNACC_SEQ_E_COMMAND, 2, 0, 0, 1);
 	EXEC(f, CNNACC_SEQ_E_COMMAND, 3, CNNACC_SEQ_RESULT, 0, 0, 1, 0, 0, 0, 3);
@@ -107,7 +107,7 @@ static void test_command_words(void **state)
 /* Fields that name registers of an MCU, and unused ones, are ignored. */
 static void test_ignored_fields(void **state)
 {
-	struct hwpe_fixture *f = *state;
+	struct core_jobs *f = *state;
 	struct sasm a = { .n = 0 };
 
 	SA(&a, CNNACC_SEQ_EXEC, 0, INSN(CNNACC_HWPE_WRITE_FMAP_ADDR, XS12, 7, 31, 31), 0, 0, 0, 5, 6);
@@ -117,48 +117,48 @@ static void test_ignored_fields(void **state)
 	SA(&a, CNNACC_SEQ_EXEC, 0, INSN(CNNACC_HWPE_WRITE_ACC, CNNACC_HWPE_XS1, 7, 31, 15), 0, 0, 0,
 	   0x80000000);
 	sa_end(&a);
-	hf_ok(f, &a);
+	sq_ok(f, &a);
 	assert_int_equal(f->stats.cycles, BOOT(a) + 5);
 	for (unsigned int i = 0; i < 8; i++)
-		assert_int_equal(hf_reg(f, CNNACC_HWPE_REG_BASE(i)),
+		assert_int_equal(cj_reg(f, CNNACC_HWPE_REG_BASE(i)),
 				 i == 6 ? 5 : i == 7 ? 6 : i == 2 ? 7 : i == 3 ? 8 : 0);
-	assert_int_equal(hf_reg(f, CNNACC_HWPE_REG_CFG(0)), 1);
-	assert_int_equal(hf_reg(f, CNNACC_HWPE_REG_CFG(1)), CFG1(11, EXP4, 0x3ff));
-	assert_int_equal(hf_reg(f, CNNACC_HWPE_REG_ACC(15, 7)), 0x80000000);
+	assert_int_equal(cj_reg(f, CNNACC_HWPE_REG_CFG(0)), 1);
+	assert_int_equal(cj_reg(f, CNNACC_HWPE_REG_CFG(1)), CFG1(11, EXP4, 0x3ff));
+	assert_int_equal(cj_reg(f, CNNACC_HWPE_REG_ACC(15, 7)), 0x80000000);
 	a.n = 0;
 	SA(&a, CNNACC_SEQ_EXEC | CNNACC_SEQ_RESULT, 0,
 	   INSN(CNNACC_HWPE_READ_ACC, CNNACC_HWPE_XD, 31, 7, 15), 0, 0, 0, 0, 0, OUT_VA);
 	SA(&a, CNNACC_SEQ_EXEC, 0, INSN(CNNACC_HWPE_RESET, 0, 31, 31, 31));
 	sa_end(&a);
-	hf_ok(f, &a);
+	sq_ok(f, &a);
 	assert_int_equal(out(f)[0], INT32_MIN);
 	assert_int_equal(f->stats.cycles, BOOT(a) + 2 + 1 + 1);
 	assert_int_equal(f->stats.mem_write_bytes, 4);
 	/* The job began with a reset of all but the AccRegs. */
-	assert_int_equal(hf_reg(f, CNNACC_HWPE_REG_CFG(0)), 0);
-	assert_int_equal(hf_reg(f, CNNACC_HWPE_REG_ACC(15, 7)), 0);
+	assert_int_equal(cj_reg(f, CNNACC_HWPE_REG_CFG(0)), 0);
+	assert_int_equal(cj_reg(f, CNNACC_HWPE_REG_ACC(15, 7)), 0);
 }
 
 /* ---- E_CFG, E_BUSY, E_ENABLE_IDLE, E_DEADLOCK ---- */
 
-static void expect_cfg(struct hwpe_fixture *f, uint32_t cfg0, uint32_t cfg1, uint32_t detail)
+static void expect_cfg(struct core_jobs *f, uint32_t cfg0, uint32_t cfg1, uint32_t detail)
 {
 	struct sasm a = { .n = 0 };
 
 	sa_cfg(&a, cfg0, cfg1);
 	sa_end(&a);
 	if (!detail) {
-		hf_ok(f, &a);
+		sq_ok(f, &a);
 		return;
 	}
-	hf_fails(f, &a, CNNACC_STATUS_CONFIG, C(CFG), 0, detail);
-	assert_int_equal(hf_reg(f, CNNACC_HWPE_REG_CFG(1)), 0);
+	sq_fails(f, &a, CNNACC_STATUS_CONFIG, C(CFG), 0, detail);
+	assert_int_equal(cj_reg(f, CNNACC_HWPE_REG_CFG(1)), 0);
 }
 
 static void test_cfg(void **state)
 {
 	const uint32_t input = CNNACC_HWPE_CFG_INPUT, special = CNNACC_HWPE_CFG_333;
-	struct hwpe_fixture *f = *state;
+	struct core_jobs *f = *state;
 
 	for (uint32_t bit = 23; bit < 32; bit++)
 		expect_cfg(f, 0, CFG1(0, EXP4, 1) | special | 1u << bit, CNNACC_HWPE_BAD_RESERVED);
@@ -182,7 +182,7 @@ static void test_cfg(void **state)
 /* The instructions of a task in each state. */
 static void test_states(void **state)
 {
-	struct hwpe_fixture *f = *state;
+	struct core_jobs *f = *state;
 
 	for (uint32_t s = CNNACC_HWPE_IDLE; s <= CNNACC_HWPE_SUSPENDED; s++)
 		for (unsigned int insn = 0; insn < 8; insn++) {
@@ -214,16 +214,16 @@ static void test_states(void **state)
 			}
 			sa_end(&a);
 			if (good)
-				hf_ok(f, &a);
+				sq_ok(f, &a);
 			else
-				hf_bad(f, &a, C(BUSY), a.n - 2, s);
+				sq_bad(f, &a, C(BUSY), a.n - 2, s);
 		}
 }
 
 /* The enable flag wants a SUSPENDED task, E_BUSY comes first; DRAIN writes nothing then. */
 static void test_enable(void **state)
 {
-	struct hwpe_fixture *f = *state;
+	struct core_jobs *f = *state;
 
 	for (unsigned int running = 0; running < 2; running++)
 		for (unsigned int insn = 0; insn < 3; insn++) {
@@ -238,7 +238,7 @@ static void test_enable(void **state)
 			else
 				sa_drain(&a, CNNACC_SEQ_RESUME, OUT_VA);
 			memset(f->data + 8 * PAGE, 0xee, 64);
-			hf_bad(f, &a, running ? C(BUSY) : C(ENABLE_IDLE), a.n - 1,
+			sq_bad(f, &a, running ? C(BUSY) : C(ENABLE_IDLE), a.n - 1,
 			       running ? CNNACC_HWPE_RUNNING : 0);
 			assert_int_equal(out(f)[0], (int32_t)0xeeeeeeee);
 		}
@@ -247,7 +247,7 @@ static void test_enable(void **state)
 static void test_wait(void **state)
 {
 	const uint32_t idle = CNNACC_HWPE_WAIT_IDLE, masks[] = { ROUND, idle, ROUND | idle };
-	struct hwpe_fixture *f = *state;
+	struct core_jobs *f = *state;
 
 	for (uint32_t s = CNNACC_HWPE_IDLE; s <= CNNACC_HWPE_SUSPENDED; s++)
 		for (unsigned int i = 0; i < 3; i++) {
@@ -261,11 +261,11 @@ static void test_wait(void **state)
 			sa_wait(&a, masks[i]);
 			sa_end(&a);
 			if (!good) {
-				hf_fails(f, &a, CNNACC_STATUS_DEADLOCK, CNNACC_SEQ_E_DEADLOCK, a.n - 2, 0);
+				sq_fails(f, &a, CNNACC_STATUS_DEADLOCK, CNNACC_SEQ_E_DEADLOCK, a.n - 2, 0);
 				continue;
 			}
-			hf_ok(f, &a);
-			assert_int_equal(hf_reg(f, CNNACC_HWPE_REG_STATUS) & 3,
+			sq_ok(f, &a);
+			assert_int_equal(cj_reg(f, CNNACC_HWPE_REG_STATUS) & 3,
 					 s == CNNACC_HWPE_IDLE ? 0 : CNNACC_HWPE_SUSPENDED);
 			assert_int_equal(f->stats.events, s != CNNACC_HWPE_IDLE);
 		}
@@ -273,11 +273,11 @@ static void test_wait(void **state)
 
 static void test_mac_without_a_task(void **state)
 {
-	struct hwpe_fixture *f = *state;
+	struct core_jobs *f = *state;
 	struct sasm a = { .n = 0 };
 
 	sa_mac(&a, 0, 0);
-	hf_fails(f, &a, CNNACC_STATUS_CONFIG, C(CFG), 0, CNNACC_HWPE_BAD_KERNEL);
+	sq_fails(f, &a, CNNACC_STATUS_CONFIG, C(CFG), 0, CNNACC_HWPE_BAD_KERNEL);
 	a.n = 0;
 	sa_bases(&a, 0, 1 << 30, 0);
 	sa_cfg(&a, 1, CFG1(1, INT8, 1));
@@ -287,18 +287,18 @@ static void test_mac_without_a_task(void **state)
 	sa_mac(&a, COUNTS(5, 5), 3);
 	sa_wait(&a, CNNACC_HWPE_WAIT_IDLE);
 	sa_end(&a);
-	hf_ok(f, &a);
+	sq_ok(f, &a);
 	assert_int_equal(f->stats.compute_cycles, 0);
 	assert_int_equal(f->stats.cycles, BOOT(a) + 8);
-	assert_int_equal(hf_reg(f, CNNACC_HWPE_REG_MAC(1)), 0);
-	assert_int_equal(hf_reg(f, CNNACC_HWPE_REG_ROUNDS), 0);
+	assert_int_equal(cj_reg(f, CNNACC_HWPE_REG_MAC(1)), 0);
+	assert_int_equal(cj_reg(f, CNNACC_HWPE_REG_ROUNDS), 0);
 }
 
 /* ---- E_CONFLICT ---- */
 
 static void test_conflict(void **state)
 {
-	struct hwpe_fixture *f = *state;
+	struct core_jobs *f = *state;
 
 	for (uint32_t memory = 0; memory < 3; memory++)
 		for (unsigned int i = 0; i < 4; i++) {
@@ -312,9 +312,9 @@ static void test_conflict(void **state)
 			if (i == 2)
 				a.c[a.n - 2].op |= CNNACC_SEQ_TO_MEMORY;
 			if (i == 3)
-				hf_ok(f, &a);
+				sq_ok(f, &a);
 			else
-				hf_bad(f, &a, CNNACC_SEQ_E_CONFLICT, a.n - 2, memory);
+				sq_bad(f, &a, CNNACC_SEQ_E_CONFLICT, a.n - 2, memory);
 		}
 }
 
@@ -326,7 +326,7 @@ struct place {
 	uint32_t code, detail, rounds;	/* code 0: good */
 };
 
-static void expect_place(struct hwpe_fixture *f, const struct place *p)
+static void expect_place(struct core_jobs *f, const struct place *p)
 {
 	struct sasm a = { .n = 0 };
 	uint32_t i;
@@ -341,15 +341,15 @@ static void expect_place(struct hwpe_fixture *f, const struct place *p)
 	}
 	if (!p->code) {
 		sa_end(&a);
-		hf_ok(f, &a);
+		sq_ok(f, &a);
 		return;
 	}
 	memset(f->data + 8 * PAGE, 0xee, 64);
-	hf_bad(f, &a, p->code, a.n - 1, p->detail);
-	assert_int_equal(hf_reg(f, CNNACC_HWPE_REG_STATUS) & 3,
+	sq_bad(f, &a, p->code, a.n - 1, p->detail);
+	assert_int_equal(cj_reg(f, CNNACC_HWPE_REG_STATUS) & 3,
 			 p->rounds ? CNNACC_HWPE_SUSPENDED : CNNACC_HWPE_IDLE);
-	assert_int_equal(hf_reg(f, CNNACC_HWPE_REG_ROUND), p->rounds);
-	assert_int_equal(hf_reg(f, CNNACC_HWPE_REG_MAC(0)), p->rounds ? p->counts : 0);
+	assert_int_equal(cj_reg(f, CNNACC_HWPE_REG_ROUND), p->rounds);
+	assert_int_equal(cj_reg(f, CNNACC_HWPE_REG_MAC(0)), p->rounds ? p->counts : 0);
 	/* The failing DRAIN's earlier writes remain. */
 	assert_int_equal(out(f)[0] == (int32_t)0xeeeeeeee, !p->rounds);
 }
@@ -404,7 +404,7 @@ static void test_addresses(void **state)
 		{ EVEN(0), 100, CFG1(1, INT8, 3), ONE, 0, C(ADDR), 8, 2 },
 		{ EVEN(0), 257, CFG1(1, INT8, 1), ONE, 0, C(ADDR), 8, 0 },
 	};
-	struct hwpe_fixture *f = *state;
+	struct core_jobs *f = *state;
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
 		expect_place(f, &places[i]);
@@ -413,7 +413,7 @@ static void test_addresses(void **state)
 /* ALIGN and what an inner layer reads then. */
 static void test_align(void **state)
 {
-	struct hwpe_fixture *f = *state;
+	struct core_jobs *f = *state;
 
 	for (unsigned int i = 0; i < 5; i++) {
 		const uint32_t input = i == 4 ? CNNACC_HWPE_CFG_INPUT : 0;
@@ -432,9 +432,9 @@ static void test_align(void **state)
 		sa_wait(&a, ROUND);
 		sa_drain(&a, CNNACC_SEQ_RESUME, OUT_VA);
 		sa_end(&a);
-		hf_ok(f, &a);
+		sq_ok(f, &a);
 		assert_int_equal(out(f)[0], i == 4 ? 15 : 8);
-		assert_int_equal(hf_reg(f, CNNACC_HWPE_REG_STATUS) & CNNACC_HWPE_STATUS_ALIGN,
+		assert_int_equal(cj_reg(f, CNNACC_HWPE_REG_STATUS) & CNNACC_HWPE_STATUS_ALIGN,
 				 i == 1 || i == 2 ? CNNACC_HWPE_STATUS_ALIGN : 0);
 	}
 }
@@ -443,7 +443,7 @@ static void test_align(void **state)
 
 static void test_task_registers(void **state)
 {
-	struct hwpe_fixture *f = *state;
+	struct core_jobs *f = *state;
 	struct sasm a = { .n = 0 };
 
 	small_task(&a, 2, 1, 2);
@@ -454,29 +454,29 @@ static void test_task_registers(void **state)
 	}
 	sa_end(&a);
 	f->flags = CNNACC_PACKET_EVENT_WAIT;
-	hf_submit(f, &a);
+	sq_submit(f, &a);
 	for (unsigned int i = 1; i <= 4; i++) {
 		mh_work(f->h, 0);
 		assert_int_equal(mh_qread(f->h, 0, CNNACC_QREG_EVENT_COUNT), i);
-		assert_int_equal(hf_reg(f, CNNACC_HWPE_REG_STATUS),
+		assert_int_equal(cj_reg(f, CNNACC_HWPE_REG_STATUS),
 				 CNNACC_HWPE_SUSPENDED | (i == 4 ? CNNACC_HWPE_STATUS_LAST : 0));
-		assert_int_equal(hf_reg(f, CNNACC_HWPE_REG_ROUND), i);
-		assert_int_equal(hf_reg(f, CNNACC_HWPE_REG_ROUNDS), 4);
-		assert_int_equal(hf_reg(f, CNNACC_SEQ_REG_PC), 5 + 2 * i);
+		assert_int_equal(cj_reg(f, CNNACC_HWPE_REG_ROUND), i);
+		assert_int_equal(cj_reg(f, CNNACC_HWPE_REG_ROUNDS), 4);
+		assert_int_equal(cj_reg(f, CNNACC_SEQ_REG_PC), 5 + 2 * i);
 		mh_qwrite(f->h, 0, CNNACC_QREG_EVENT_ACK, 1);
 	}
 	mh_work(f->h, 0);
-	assert_true(hf_done(f));
+	assert_true(cj_done(f));
 	assert_int_equal(f->done.status_class, CNNACC_STATUS_OK);
-	assert_int_equal(hf_reg(f, CNNACC_HWPE_REG_STATUS), CNNACC_HWPE_IDLE);
-	assert_int_equal(hf_reg(f, CNNACC_HWPE_REG_ROUND), 4);
-	assert_int_equal(hf_reg(f, CNNACC_HWPE_REG_MAC(0)), COUNTS(2, 1));
-	assert_int_equal(hf_reg(f, CNNACC_HWPE_REG_MAC(1)), 8 << 16 | 16);
+	assert_int_equal(cj_reg(f, CNNACC_HWPE_REG_STATUS), CNNACC_HWPE_IDLE);
+	assert_int_equal(cj_reg(f, CNNACC_HWPE_REG_ROUND), 4);
+	assert_int_equal(cj_reg(f, CNNACC_HWPE_REG_MAC(0)), COUNTS(2, 1));
+	assert_int_equal(cj_reg(f, CNNACC_HWPE_REG_MAC(1)), 8 << 16 | 16);
 	assert_int_equal(f->stats.events, 4);
 	/* Rounds count, raised or not. */
 	f->flags = 0;
 	a.c[5].op = CNNACC_SEQ_EXEC;
-	hf_ok(f, &a);
+	sq_ok(f, &a);
 	assert_int_equal(f->stats.events, 4);
 	assert_int_equal(mh_qread(f->h, 0, CNNACC_QREG_EVENT_COUNT), 4);
 }
@@ -493,7 +493,7 @@ static void test_cycles_and_counters(void **state)
 		{ 1, CFG1(5, UINT8, 1) | CNNACC_HWPE_CFG_INPUT, 5, 9, 40, 8 },
 		{ 9, CFG1(3, INT8, 1) | CNNACC_HWPE_CFG_INPUT | CNNACC_HWPE_CFG_333, 4, 11, 27, 8 },
 	};
-	struct hwpe_fixture *f = *state;
+	struct core_jobs *f = *state;
 
 	for (size_t i = 0; i < sizeof(layers) / sizeof(layers[0]); i++) {
 		uint32_t rounds = layers[i].rounds, first = 8 * rounds + 12;
@@ -511,7 +511,7 @@ static void test_cycles_and_counters(void **state)
 		sa_read_acc(&a, 0, 0, 0, OUT_VA);
 		sa_relu(&a, 0, ENABLE, OUT_VA);
 		sa_end(&a);
-		hf_ok(f, &a);
+		sq_ok(f, &a);
 		assert_int_equal(f->stats.cycles, BOOT(a) + 6 + first + 1 + drain + second +
 				 2 + 2 + 6 + 1);
 		assert_int_equal(f->stats.cycles_serial, f->stats.cycles + 2);
@@ -529,7 +529,7 @@ static void test_cycles_and_counters(void **state)
 /* A window ends at its time, whether or not a WAIT polls for it. */
 static void test_reset_in_a_window(void **state)
 {
-	struct hwpe_fixture *f = *state;
+	struct core_jobs *f = *state;
 	struct sasm a = { .n = 0 };
 
 	memset(f->data, 1, 64);
@@ -540,30 +540,30 @@ static void test_reset_in_a_window(void **state)
 	sa_reset(&a);
 	sa_read_acc(&a, 0, 0, 0, OUT_VA);
 	sa_end(&a);
-	hf_ok(f, &a);
+	sq_ok(f, &a);
 	assert_int_equal(out(f)[0], 8);
 	assert_int_equal(f->stats.mac_useful, 8);
 	assert_int_equal(f->stats.cycles, BOOT(a) + 18 + 18 + 3 + 6 + 20);
-	assert_int_equal(hf_reg(f, CNNACC_HWPE_REG_STATUS), 0);
-	assert_int_equal(hf_reg(f, CNNACC_HWPE_REG_BASE(1)), 0);
-	assert_int_equal(hf_reg(f, CNNACC_HWPE_REG_MAC(0)), 0);
+	assert_int_equal(cj_reg(f, CNNACC_HWPE_REG_STATUS), 0);
+	assert_int_equal(cj_reg(f, CNNACC_HWPE_REG_BASE(1)), 0);
+	assert_int_equal(cj_reg(f, CNNACC_HWPE_REG_MAC(0)), 0);
 	/* The next one waits for the PEs. */
 	a.n -= 2;
 	small_task(&a, 1, 1, 1);
 	sa_end(&a);
-	hf_ok(f, &a);
+	sq_ok(f, &a);
 	assert_int_equal(f->stats.cycles, BOOT(a) + 18 + 18 + 3 + 6 + 20 + 20);
 	/* The time limit sees it too, at the command that starts it. */
 	f->limit = f->stats.cycles - 1;
-	hf_fails(f, &a, CNNACC_STATUS_TIME_LIMIT, CNNACC_CODE_TIME_LIMIT, a.n - 2, 0);
-	assert_int_equal(hf_reg(f, CNNACC_HWPE_REG_ACC(0, 0)), 32);
+	sq_fails(f, &a, CNNACC_STATUS_TIME_LIMIT, CNNACC_CODE_TIME_LIMIT, a.n - 2, 0);
+	assert_int_equal(cj_reg(f, CNNACC_HWPE_REG_ACC(0, 0)), 32);
 }
 
 /* ---- DRAIN ---- */
 
 static void test_drain_places(void **state)
 {
-	struct hwpe_fixture *f = *state;
+	struct core_jobs *f = *state;
 	struct sasm a = { .n = 0 };
 
 	memset(f->data + 8 * PAGE, 0xee, PAGE);
@@ -573,7 +573,7 @@ static void test_drain_places(void **state)
 	SA(&a, CNNACC_SEQ_DRAIN, 5, OUT_VA + 60, 2, 2, 512, 68);
 	sa_drain(&a, 0, OUT_VA + 2048);
 	sa_end(&a);
-	hf_ok(f, &a);
+	sq_ok(f, &a);
 	for (uint32_t n = 0; n < 8; n++) {
 		uint32_t at = n >= 2 && n < 7 ? 60 + (n - 2) / 2 * 512 + (n - 2) % 2 * 68 : 0;
 		const int32_t *row = out(f) + 512 + 16 * n;
@@ -594,7 +594,7 @@ static void test_drain_places(void **state)
 
 static void test_drain_refused(void **state)
 {
-	struct hwpe_fixture *f = *state;
+	struct core_jobs *f = *state;
 	struct sasm a = { .n = 0 };
 
 	memset(f->data + 8 * PAGE, 0xee, 2 * PAGE);
@@ -602,26 +602,26 @@ static void test_drain_refused(void **state)
 	for (uint32_t n = 0; n < 8; n++)
 		sa_write_acc(&a, 3, n, 1 + n);
 	SA(&a, CNNACC_SEQ_DRAIN, 8, OUT_VA + PAGE - 96, 0, 0, 0, 64);
-	hf_fails(f, &a, CNNACC_STATUS_MMU_FAULT, CNNACC_SEQ_E_DMA, 8, CNNACC_FAULT_PERM);
+	sq_fails(f, &a, CNNACC_STATUS_MMU_FAULT, CNNACC_SEQ_E_DMA, 8, CNNACC_FAULT_PERM);
 	assert_int_equal(f->done.fault_va, OUT_VA + PAGE);
 	assert_int_equal(out(f)[(PAGE - 96) / 4 + 3], 1);
 	assert_int_equal(out(f)[(PAGE - 96) / 4 + 16 + 3], 2);
 	assert_int_equal(out(f)[PAGE / 4], (int32_t)0xeeeeeeee);
 	for (uint32_t n = 0; n < 8; n++)
-		assert_int_equal(hf_reg(f, CNNACC_HWPE_REG_ACC(3, n)), n < 2 ? 0 : 1 + n);
+		assert_int_equal(cj_reg(f, CNNACC_HWPE_REG_ACC(3, n)), n < 2 ? 0 : 1 + n);
 	assert_int_equal(f->stats.mem_write_bytes, 0);
 	a.n = 8;
 	SA(&a, CNNACC_SEQ_DRAIN, 2, 0xfffffffc, 0, 1, 0xfffffffc, 0);
-	hf_fails(f, &a, CNNACC_STATUS_MMU_FAULT, CNNACC_SEQ_E_DMA, 8, CNNACC_FAULT_DIR);
+	sq_fails(f, &a, CNNACC_STATUS_MMU_FAULT, CNNACC_SEQ_E_DMA, 8, CNNACC_FAULT_DIR);
 	assert_int_equal(f->done.fault_va, 0xffffffc0);
 	a.n = 8;
 	sa_relu(&a, 1, 0, OUT_VA + PAGE - 8);
-	hf_fails(f, &a, CNNACC_STATUS_MMU_FAULT, CNNACC_SEQ_E_DMA, 8, CNNACC_FAULT_PERM);
-	assert_int_equal(hf_reg(f, CNNACC_HWPE_REG_ACC(3, 1)), 0);
+	sq_fails(f, &a, CNNACC_STATUS_MMU_FAULT, CNNACC_SEQ_E_DMA, 8, CNNACC_FAULT_PERM);
+	assert_int_equal(cj_reg(f, CNNACC_HWPE_REG_ACC(3, 1)), 0);
 	a.n = 8;
 	sa_read_acc(&a, 3, 1, 0, OUT_VA + PAGE);
-	hf_fails(f, &a, CNNACC_STATUS_MMU_FAULT, CNNACC_SEQ_E_DMA, 8, CNNACC_FAULT_PERM);
-	assert_int_equal(hf_reg(f, CNNACC_HWPE_REG_ACC(3, 1)), 0);
+	sq_fails(f, &a, CNNACC_STATUS_MMU_FAULT, CNNACC_SEQ_E_DMA, 8, CNNACC_FAULT_PERM);
+	assert_int_equal(cj_reg(f, CNNACC_HWPE_REG_ACC(3, 1)), 0);
 }
 
 /* ---- vectors ---- */
@@ -638,7 +638,7 @@ static void test_relu_vectors(void **state)
 		{ 8, 256, 1 }, { 8, 65535, 255 }, { 8, 65536, 255 }, { 8, 511, 1 },
 		{ 24, INT32_MAX, 127 }, { 24, INT32_MIN, 0 },
 	};
-	struct hwpe_fixture *f = *state;
+	struct core_jobs *f = *state;
 
 	for (size_t i = 0; i < sizeof(vectors) / sizeof(vectors[0]); i++) {
 		struct sasm a = { .n = 0 };
@@ -649,7 +649,7 @@ static void test_relu_vectors(void **state)
 		sa_relu(&a, 5, 0, OUT_VA + 20);
 		sa_end(&a);
 		memset(f->data + 8 * PAGE, 0xee, 64);
-		hf_ok(f, &a);
+		sq_ok(f, &a);
 		for (unsigned int q = 0; q < 16; q++) {
 			assert_int_equal(f->data[8 * PAGE + 4 + q], q == i ? vectors[i].out : 0);
 			assert_int_equal(f->data[8 * PAGE + 20 + q], 0);
@@ -789,7 +789,7 @@ static void vector_program(struct sasm *a, const struct vector *v, const uint32_
 	sa_end(a);
 }
 
-static void check_vector(struct hwpe_fixture *f, const struct vector *v)
+static void check_vector(struct core_jobs *f, const struct vector *v)
 {
 	uint32_t windows = (v->mac[0] >> 16) * (v->mac[0] & 0xffff) * (v->k / 16), bytes[3];
 	struct sasm a = { .n = 0 };
@@ -804,7 +804,7 @@ static void check_vector(struct hwpe_fixture *f, const struct vector *v)
 	bytes[2] = pack_kernels(v, f->data + 2 * PAGE);
 	assert_int_equal(mh_crc32(f->data + 2 * PAGE, bytes[2]), v->km);
 	vector_program(&a, v, bytes, windows);
-	hf_ok(f, &a);
+	sq_ok(f, &a);
 	for (unsigned int q = 0; q < 4; q++) {
 		assert_int_equal(out(f)[q], v->first[q]);
 		assert_int_equal(out(f)[7 * 16 + 12 + q], v->last[q]);
@@ -815,7 +815,7 @@ static void check_vector(struct hwpe_fixture *f, const struct vector *v)
 /* Specification 10.2, also with a budget that ends in every window. */
 static void test_vectors(void **state)
 {
-	struct hwpe_fixture *f = *state;
+	struct core_jobs *f = *state;
 
 	for (uint32_t budget = 1; budget <= MH_BUDGET_NS; budget *= 1000)
 		for (size_t i = 0; i < sizeof(vectors) / sizeof(vectors[0]); i++) {
@@ -939,7 +939,7 @@ static uint8_t any_byte(const struct shape *s, uint32_t kind, uint64_t *seed)
 	return kind == 2 ? byte & 1 ? 0x80 : 0xff : (uint8_t)byte;
 }
 
-static void check_window(struct hwpe_fixture *f, struct machine *m, uint64_t *seed)
+static void check_window(struct core_jobs *f, struct machine *m, uint64_t *seed)
 {
 	struct shape s = any_shape(seed);
 	struct sasm a = { .n = 0 };
@@ -959,7 +959,7 @@ static void check_window(struct hwpe_fixture *f, struct machine *m, uint64_t *se
 	sa_load(&a, 2, DATA_VA + 2 * FMAP, 0, KERNEL / 2);
 	SA(&a, CNNACC_SEQ_FILL, 2, m->kernel[0], KERNEL / 2, 1, KERNEL / 2);
 	sa_end(&a);
-	hf_ok(f, &a);
+	sq_ok(f, &a);
 	a.n = 0;
 	memset(m->acc, 0, sizeof(m->acc));
 	for (uint32_t i = 0; large && i < 64; i++) {
@@ -975,10 +975,10 @@ static void check_window(struct hwpe_fixture *f, struct machine *m, uint64_t *se
 	sa_wait(&a, ROUND);
 	sa_drain(&a, CNNACC_SEQ_RESUME, OUT_VA);
 	sa_end(&a);
-	hf_ok(f, &a);
+	sq_ok(f, &a);
 	formula(m, &s);
 	assert_memory_equal(out(f), m->acc, sizeof(m->acc));
-	assert_int_equal((hf_reg(f, CNNACC_HWPE_REG_STATUS) & CNNACC_HWPE_STATUS_BAD_TER2) != 0,
+	assert_int_equal((cj_reg(f, CNNACC_HWPE_REG_STATUS) & CNNACC_HWPE_STATUS_BAD_TER2) != 0,
 			 m->bad_ter2);
 }
 
@@ -988,13 +988,11 @@ static void test_windows(void **state)
 	static struct machine m;
 
 	for (uint32_t simd = CM_SIMD_BASELINE; simd <= CM_SIMD_AVX512; simd++) {
-		struct cm_config config = { .simd = simd };
+		const struct cm_config config = { .simd = simd };
 		uint64_t seed = 77 + simd;
-		char err[CM_ERR_LEN];
-		struct hwpe_fixture *f;
+		struct core_jobs *f;
 
-		assert_int_equal(cm_config_set(&config, "cores", CORES, err), 0);
-		if (!hf_possible(&config))
+		if (!cj_possible(&config))
 			continue;
 		f = hf_new(&config);
 		for (unsigned int i = 0; i < 150; i++)
@@ -1034,7 +1032,7 @@ static void test_threads(void **state)
 
 	for (unsigned int i = 0; i < 8; i++) {
 		const struct cm_config config = { .threads = i / 2 % 2 ? 4 : 1 };
-		struct hwpe_fixture *f = hf_new(&config);
+		struct core_jobs *f = hf_new(&config);
 		struct sasm a = { .n = 0 };
 		uint64_t seed = 9;
 
@@ -1042,7 +1040,7 @@ static void test_threads(void **state)
 			f->data[j] = (uint8_t)mh_random(&seed);
 		f->h->budget_ns = i / 4 ? 1 : MH_BUDGET_NS;
 		large_program(&a, i % 2);
-		hf_ok(f, &a);
+		sq_ok(f, &a);
 		if (i < 2)
 			memcpy(first + i * 4 * PAGE, f->data + 8 * PAGE, 15 * 512);
 		assert_memory_equal(f->data + 8 * PAGE, first + i % 2 * 4 * PAGE, 15 * 512);
@@ -1075,10 +1073,10 @@ static void long_program(struct sasm *a)
 	sa_end(a);
 }
 
-static uint32_t finish(struct hwpe_fixture *f)
+static uint32_t finish(struct core_jobs *f)
 {
 	mh_work(f->h, 0);
-	assert_true(hf_done(f));
+	assert_true(cj_done(f));
 	assert_int_equal(f->done.status_class, CNNACC_STATUS_OK);
 	f->done.fence = 0;
 	f->done.start_ns = 0;
@@ -1087,7 +1085,7 @@ static uint32_t finish(struct hwpe_fixture *f)
 	       mh_crc32(f->data + 8 * PAGE, 8 * PAGE);
 }
 
-static int load(struct hwpe_fixture *f, const char *saved)
+static int load(struct core_jobs *f, const char *saved)
 {
 	char err[CM_ERR_LEN] = "";
 	int ret = cm_device_load(f->h->dev, saved, cm_device_state_size(f->h->dev), err);
@@ -1096,7 +1094,7 @@ static int load(struct hwpe_fixture *f, const char *saved)
 	return ret;
 }
 
-static void start_long(struct hwpe_fixture *f)
+static void start_long(struct core_jobs *f)
 {
 	struct sasm a = { .n = 0 };
 	uint64_t seed = 3;
@@ -1105,13 +1103,13 @@ static void start_long(struct hwpe_fixture *f)
 		f->data[i] = (uint8_t)mh_random(&seed);
 	memset(f->data + 8 * PAGE, 0, 8 * PAGE);
 	long_program(&a);
-	hf_submit(f, &a);
+	sq_submit(f, &a);
 }
 
 /* At every step of a job: a new device goes on from the saved state to the same end. */
 static void test_save_everywhere(void **state)
 {
-	struct hwpe_fixture *f = *state;
+	struct core_jobs *f = *state;
 	char *saved = malloc(cm_device_state_size(f->h->dev));
 	uint32_t expected, steps = 0;
 
@@ -1138,7 +1136,7 @@ static void test_save_everywhere(void **state)
 /* A job suspended by an event is still suspended after its state is loaded. */
 static void test_save_suspended(void **state)
 {
-	struct hwpe_fixture *f = *state;
+	struct core_jobs *f = *state;
 	char *saved = malloc(cm_device_state_size(f->h->dev));
 
 	f->flags = CNNACC_PACKET_EVENT_WAIT;
@@ -1150,7 +1148,7 @@ static void test_save_suspended(void **state)
 		assert_int_equal(load(f, saved), 0);
 		assert_int_equal(mh_qread(f->h, 0, CNNACC_QREG_EVENT_COUNT), i);
 		assert_false(mh_work_once(f->h, 0, MH_BUDGET_NS));
-		assert_int_equal(hf_reg(f, CNNACC_SEQ_REG_STATE), CNNACC_SEQ_EVENT);
+		assert_int_equal(cj_reg(f, CNNACC_SEQ_REG_STATE), CNNACC_SEQ_EVENT);
 		mh_qwrite(f->h, 0, CNNACC_QREG_EVENT_ACK, 1);
 	}
 	finish(f);
@@ -1177,7 +1175,7 @@ static void mutate(char *saved, uint64_t *seed)
 static void test_forged(void **state)
 {
 	static const unsigned int points[] = { 0, 2, 20, 90, 115, 130, 150, 200 };
-	struct hwpe_fixture *f = *state;
+	struct core_jobs *f = *state;
 	size_t size = cm_device_state_size(f->h->dev);
 	char *good = malloc(size), *saved = malloc(size);
 	unsigned int taken = 0;
@@ -1218,8 +1216,8 @@ int main(void)
 		HT(test_conflict), HT(test_addresses), HT(test_align), HT(test_task_registers),
 		HT(test_cycles_and_counters), HT(test_reset_in_a_window), HT(test_drain_places),
 		HT(test_drain_refused), HT(test_relu_vectors), HT(test_vectors),
-		cmocka_unit_test_setup_teardown(test_windows, NULL, hf_teardown),
-		cmocka_unit_test_setup_teardown(test_threads, NULL, hf_teardown),
+		cmocka_unit_test_setup_teardown(test_windows, NULL, cj_teardown),
+		cmocka_unit_test_setup_teardown(test_threads, NULL, cj_teardown),
 		HT(test_save_everywhere), HT(test_save_suspended), HT(test_forged),
 	};
 

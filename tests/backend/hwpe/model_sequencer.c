@@ -5,7 +5,7 @@
 #define E(name)		CNNACC_SEQ_E_##name
 #define BOOT(a)		(16 + ((a).n + 1) / 2)
 
-static void fill_data(struct hwpe_fixture *f)
+static void fill_data(struct core_jobs *f)
 {
 	for (uint32_t i = 0; i < DATA_PAGES * PAGE; i++)
 		f->data[i] = (uint8_t)(i * 7 + i / 256);
@@ -28,7 +28,7 @@ static void test_words(void **state)
 		{ CNNACC_SEQ_WAIT, 0x02 },
 		{ CNNACC_SEQ_IRQ, 0x02 },
 	};
-	struct hwpe_fixture *f = *state;
+	struct core_jobs *f = *state;
 
 	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
 		for (uint32_t bit = 8; bit < 16; bit++) {
@@ -40,7 +40,7 @@ static void test_words(void **state)
 				continue;
 			sa_irq(&a, 1);
 			SA(&a, ops[i].op | 1u << bit, 0, 1);
-			hf_bad(f, &a, E(COMMAND), 1, 0);
+			sq_bad(f, &a, E(COMMAND), 1, 0);
 		}
 		for (uint32_t word = 0; word < 7; word++) {
 			struct sasm a = { .n = 0 };
@@ -52,18 +52,18 @@ static void test_words(void **state)
 			arg[word] = 0x80000000;
 			arg[6] = 1;
 			sa_emit(&a, ops[i].op, arg);
-			hf_bad(f, &a, E(COMMAND), 0, word + 1);
+			sq_bad(f, &a, E(COMMAND), 0, word + 1);
 		}
 	}
 }
 
-static void expect_word(struct hwpe_fixture *f, uint32_t op, uint32_t word,
+static void expect_word(struct core_jobs *f, uint32_t op, uint32_t word,
 			const uint32_t arg[7])
 {
 	struct sasm a = { .n = 0 };
 
 	sa_emit(&a, op, arg);
-	hf_bad(f, &a, E(COMMAND), 0, word);
+	sq_bad(f, &a, E(COMMAND), 0, word);
 }
 
 #define WORD(f, op, param, word, ...) \
@@ -71,7 +71,7 @@ static void expect_word(struct hwpe_fixture *f, uint32_t op, uint32_t word,
 
 static void test_values_of_words(void **state)
 {
-	struct hwpe_fixture *f = *state;
+	struct core_jobs *f = *state;
 
 	WORD(f, 8, 0, 0, 0);
 	WORD(f, 255, 0, 0, 0);
@@ -104,14 +104,14 @@ static void test_values_of_words(void **state)
 
 static void test_boot(void **state)
 {
-	struct hwpe_fixture *f = *state;
+	struct core_jobs *f = *state;
 	struct sasm a = { .n = 0 };
 	uint32_t *pte = mh_pte(f->h, &f->space, MH_PROGRAM_VA), old = *pte;
 
 	sa_irq(&a, 1);
 	sa_irq(&a, 2);
 	sa_end(&a);
-	hf_ok(f, &a);
+	sq_ok(f, &a);
 	assert_int_equal(f->stats.cycles, 16 + 2 + 3);
 	assert_int_equal(f->stats.cycles_serial, 16 + 2 + 3);
 	assert_int_equal(f->stats.dma_cycles, 16 + 2);
@@ -119,14 +119,14 @@ static void test_boot(void **state)
 	assert_int_equal(f->stats.local_write_bytes, 128);
 	assert_int_equal(f->stats.instructions, 3);
 	assert_int_equal(f->stats.events, 2);
-	assert_int_equal(hf_reg(f, CNNACC_SEQ_REG_ID), CNNACC_HWPE_ID);
-	assert_int_equal(hf_reg(f, CNNACC_SEQ_REG_PC), 2);
-	assert_int_equal(hf_reg(f, CNNACC_SEQ_REG_STATE), CNNACC_SEQ_IDLE);
-	assert_int_equal(hf_reg(f, CNNACC_SEQ_REG_EVENT), 2);
+	assert_int_equal(cj_reg(f, CNNACC_SEQ_REG_ID), CNNACC_HWPE_ID);
+	assert_int_equal(cj_reg(f, CNNACC_SEQ_REG_PC), 2);
+	assert_int_equal(cj_reg(f, CNNACC_SEQ_REG_STATE), CNNACC_SEQ_IDLE);
+	assert_int_equal(cj_reg(f, CNNACC_SEQ_REG_EVENT), 2);
 
 	*pte = CNNACC_PTE_ADDR(CNNACC_PTE_BUS(old)) | CNNACC_PTE_VALID | RW;
 	mh_write(f->h, CNNACC_REG_INVALIDATE, 7);
-	hf_fails(f, &a, CNNACC_STATUS_MMU_FAULT, CNNACC_CODE_FETCH, 0, CNNACC_FAULT_PERM);
+	sq_fails(f, &a, CNNACC_STATUS_MMU_FAULT, CNNACC_CODE_FETCH, 0, CNNACC_FAULT_PERM);
 	assert_int_equal(f->done.access, CNNACC_ACCESS_EXEC);
 	assert_int_equal(f->done.fault_va, MH_PROGRAM_VA);
 	assert_int_equal(f->stats.cycles, 0);
@@ -134,7 +134,7 @@ static void test_boot(void **state)
 	*pte = old;
 	mh_write(f->h, CNNACC_REG_INVALIDATE, 7);
 	f->limit = 17;
-	hf_fails(f, &a, CNNACC_STATUS_TIME_LIMIT, CNNACC_CODE_TIME_LIMIT, 0, 0);
+	sq_fails(f, &a, CNNACC_STATUS_TIME_LIMIT, CNNACC_CODE_TIME_LIMIT, 0, 0);
 	assert_int_equal(f->stats.cycles, 18);
 	assert_int_equal(f->stats.instructions, 0);
 }
@@ -142,15 +142,15 @@ static void test_boot(void **state)
 /* Beyond the program's last byte END is read, whatever an earlier program left there. */
 static void test_rest_is_end(void **state)
 {
-	struct hwpe_fixture *f = *state;
+	struct core_jobs *f = *state;
 	struct sasm a = { .n = 0 };
 
 	for (unsigned int i = 0; i < COMMANDS; i++)
 		sa_irq(&a, i);
-	hf_bad(f, &a, E(PC), COMMANDS, 0);
+	sq_bad(f, &a, E(PC), COMMANDS, 0);
 	assert_int_equal(f->stats.instructions, COMMANDS);
 	a.n = 3;
-	hf_run(f, &a);
+	sq_run(f, &a);
 	assert_int_equal(f->done.status_class, CNNACC_STATUS_OK);
 	assert_int_equal(f->done.pc, 3);
 }
@@ -159,7 +159,7 @@ static void test_rest_is_end(void **state)
 
 static void test_copy(void **state)
 {
-	struct hwpe_fixture *f = *state;
+	struct core_jobs *f = *state;
 	struct sasm a = { .n = 0 };
 	uint8_t *out = f->data + 8 * PAGE;
 
@@ -170,7 +170,7 @@ static void test_copy(void **state)
 	SA(&a, CNNACC_SEQ_COPY2D | CNNACC_SEQ_TO_MEMORY, 0, DATA_VA + 8 * PAGE + 1, 5, 3, 70, 71,
 	   80);
 	sa_end(&a);
-	hf_ok(f, &a);
+	sq_ok(f, &a);
 	for (unsigned int r = 0; r < 3; r++) {
 		assert_memory_equal(out + 1 + 71 * r, f->data + PAGE - 33 + 129 * r, 70);
 		assert_int_equal(out[1 + 71 * r + 70], 0xee);
@@ -188,7 +188,7 @@ static void test_copy(void **state)
 /* Each offset in a line has its number of lines, also over more rows than there are offsets. */
 static void test_copy_lines(void **state)
 {
-	struct hwpe_fixture *f = *state;
+	struct core_jobs *f = *state;
 	uint64_t seed = 4;
 
 	for (unsigned int i = 0; i < 200; i++) {
@@ -201,7 +201,7 @@ static void test_copy_lines(void **state)
 			lines += (va + r * stride + len - 1) / 64 - (va + r * stride) / 64 + 1;
 		SA(&a, CNNACC_SEQ_COPY2D, 2, va, 0, rows, len, stride, mh_random(&seed) % 150);
 		sa_end(&a);
-		hf_ok(f, &a);
+		sq_ok(f, &a);
 		assert_int_equal(f->stats.cycles, BOOT(a) + 1 + (lines ? 16 + lines : 0) + 1);
 		assert_int_equal(f->stats.mem_read_bytes, 64 + rows * len);
 	}
@@ -210,7 +210,7 @@ static void test_copy_lines(void **state)
 /* A later row wins, in both directions. */
 static void test_overlap(void **state)
 {
-	struct hwpe_fixture *f = *state;
+	struct core_jobs *f = *state;
 	uint8_t *out = f->data + 8 * PAGE;
 	struct sasm a = { .n = 0 };
 
@@ -219,7 +219,7 @@ static void test_overlap(void **state)
 	sa_save(&a, 1, DATA_VA + 8 * PAGE, 0, 19);
 	SA(&a, CNNACC_SEQ_COPY2D | CNNACC_SEQ_TO_MEMORY, 1, DATA_VA + 9 * PAGE, 0, 3, 10, 0, 3);
 	sa_end(&a);
-	hf_ok(f, &a);
+	sq_ok(f, &a);
 	for (unsigned int i = 0; i < 19; i++) {
 		unsigned int row = i / 3 < 3 ? i / 3 : 3;
 
@@ -230,7 +230,7 @@ static void test_overlap(void **state)
 
 static void test_nothing_to_copy(void **state)
 {
-	struct hwpe_fixture *f = *state;
+	struct core_jobs *f = *state;
 	struct sasm a = { .n = 0 };
 
 	SA(&a, CNNACC_SEQ_COPY2D, 0, 0xffffffff, 0xffffffff, 0, 0xffffffff, 0xffffffff, 0xffffffff);
@@ -238,12 +238,12 @@ static void test_nothing_to_copy(void **state)
 	SA(&a, CNNACC_SEQ_FILL, 0, 1, 0xffffffff, 0, 64, 0, 0xffffffff);
 	SA(&a, CNNACC_SEQ_FILL, 0, 1, 0xffffffff, 64, 0, 0, 0xffffffff);
 	sa_end(&a);
-	hf_ok(f, &a);
+	sq_ok(f, &a);
 	assert_int_equal(f->stats.cycles, BOOT(a) + 5);
 	assert_int_equal(f->stats.dma_cycles, BOOT(a));
 }
 
-static void expect_range(struct hwpe_fixture *f, uint32_t op, uint32_t memory, bool good,
+static void expect_range(struct core_jobs *f, uint32_t op, uint32_t memory, bool good,
 			 const uint32_t arg[7])
 {
 	struct sasm a = { .n = 0 };
@@ -251,9 +251,9 @@ static void expect_range(struct hwpe_fixture *f, uint32_t op, uint32_t memory, b
 	sa_emit(&a, op | memory << 16, arg);
 	sa_end(&a);
 	if (good)
-		hf_ok(f, &a);
+		sq_ok(f, &a);
 	else
-		hf_bad(f, &a, E(RANGE), 0, memory);
+		sq_bad(f, &a, E(RANGE), 0, memory);
 }
 
 #define RANGE(f, op, memory, good, ...) \
@@ -261,7 +261,7 @@ static void expect_range(struct hwpe_fixture *f, uint32_t op, uint32_t memory, b
 
 static void test_range(void **state)
 {
-	struct hwpe_fixture *f = *state;
+	struct core_jobs *f = *state;
 	const uint32_t copy = CNNACC_SEQ_COPY2D, fill = CNNACC_SEQ_FILL;
 
 	RANGE(f, copy, 0, true, DATA_VA, 0, 1, FMAP);
@@ -280,7 +280,7 @@ static void test_range(void **state)
 
 static void test_fill(void **state)
 {
-	struct hwpe_fixture *f = *state;
+	struct core_jobs *f = *state;
 	uint8_t *out = f->data + 8 * PAGE;
 	struct sasm a = { .n = 0 };
 
@@ -290,7 +290,7 @@ static void test_fill(void **state)
 	sa_save(&a, 0, DATA_VA + 8 * PAGE, 0, 512);
 	sa_end(&a);
 	f->data[8 * PAGE + 300] = 1;
-	hf_ok(f, &a);
+	sq_ok(f, &a);
 	for (unsigned int i = 0; i < 257; i++)
 		assert_int_equal(out[i], i >= 64 ? 0x33 : i >= 3 && i < 28 && (i - 3) % 10 < 5 ?
 				 0x22 : 0x11);
@@ -299,10 +299,10 @@ static void test_fill(void **state)
 	assert_int_equal(f->stats.local_write_bytes, 64 * 3 + 256 + 15 + 195);
 }
 
-static void expect_dma(struct hwpe_fixture *f, const struct sasm *a, uint32_t status_class,
+static void expect_dma(struct core_jobs *f, const struct sasm *a, uint32_t status_class,
 		       uint32_t level, uint32_t access, uint64_t va)
 {
-	hf_fails(f, a, status_class, E(DMA), 0, level);
+	sq_fails(f, a, status_class, E(DMA), 0, level);
 	assert_int_equal(f->done.access, access);
 	assert_int_equal(f->done.fault_va, va);
 }
@@ -310,7 +310,7 @@ static void expect_dma(struct hwpe_fixture *f, const struct sasm *a, uint32_t st
 /* VA 0 is an ordinary address; 4 GiB is the end, without wrapping. */
 static void test_edges_of_the_address_space(void **state)
 {
-	struct hwpe_fixture *f = *state;
+	struct core_jobs *f = *state;
 	uint8_t *low = mh_map_new(f->h, &f->space, 0, PAGE, RW);
 	uint8_t *high = mh_map_new(f->h, &f->space, 0xfffff000, PAGE, RW);
 	struct sasm a = { .n = 0 };
@@ -319,7 +319,7 @@ static void test_edges_of_the_address_space(void **state)
 	SA(&a, CNNACC_SEQ_COPY2D, 0, 0, 0, 1, 16);
 	sa_save(&a, 0, 0xfffffff0, 0, 16);
 	sa_end(&a);
-	hf_ok(f, &a);
+	sq_ok(f, &a);
 	assert_memory_equal(high + PAGE - 16, low, 16);
 	a.n = 0;
 	sa_save(&a, 0, 0xfffffff8, 0, 16);
@@ -336,7 +336,7 @@ static void test_edges_of_the_address_space(void **state)
 /* The fault names the refused line; the lines before it are transferred. */
 static void test_refused(void **state)
 {
-	struct hwpe_fixture *f = *state;
+	struct core_jobs *f = *state;
 	uint64_t bus = CNNACC_PTE_BUS(*mh_pte(f->h, &f->space, DATA_VA + PAGE));
 	uint32_t *pte = mh_pte(f->h, &f->space, DATA_VA + 2 * PAGE);
 	struct sasm a = { .n = 0 };
@@ -363,7 +363,7 @@ static void test_refused(void **state)
 	a.n = 0;
 	SA(&a, CNNACC_SEQ_COPY2D, 0, DATA_VA + 2 * PAGE - 100, 0, 2, 50, 50, 50);
 	sa_end(&a);
-	hf_ok(f, &a);
+	sq_ok(f, &a);
 	*pte = 0;
 	mh_write(f->h, CNNACC_REG_INVALIDATE, 7);
 	a.c[0].arg[0]++;
@@ -374,7 +374,7 @@ static void test_refused(void **state)
 /* Without mappings everything goes by line, and is the same. */
 static void test_without_mappings(void **state)
 {
-	struct hwpe_fixture *f = *state;
+	struct core_jobs *f = *state;
 
 	f->h->no_map = true;
 	test_copy(state);
@@ -384,17 +384,17 @@ static void test_without_mappings(void **state)
 
 /* ---- loops ---- */
 
-static uint32_t loops_out(struct hwpe_fixture *f, struct sasm *a)
+static uint32_t loops_out(struct core_jobs *f, struct sasm *a)
 {
 	sa_end(a);
-	hf_ok(f, a);
+	sq_ok(f, a);
 	return f->stats.instructions;
 }
 
 /* Rows to places that two loops step; the inner LOOP's own words are stepped too. */
 static void test_nested_loops(void **state)
 {
-	struct hwpe_fixture *f = *state;
+	struct core_jobs *f = *state;
 	uint8_t *out = f->data + 8 * PAGE, want[64] = { 0 };
 	struct sasm a = { .n = 0 };
 
@@ -417,7 +417,7 @@ static void test_nested_loops(void **state)
 /* Four deep; all bodies end with the same command; increments wrap. */
 static void test_deep_loops(void **state)
 {
-	struct hwpe_fixture *f = *state;
+	struct core_jobs *f = *state;
 	struct sasm a = { .n = 0 };
 	uint32_t step = CNNACC_SEQ_STEP(0, 0, 0);
 
@@ -430,49 +430,49 @@ static void test_deep_loops(void **state)
 	SA(&a, CNNACC_SEQ_LOOP, 1, 3, step, 0x80000000, step, 0xffffffff, step, 1);
 	sa_irq(&a, 5);
 	sa_end(&a);
-	hf_ok(f, &a);
-	assert_int_equal(hf_reg(f, CNNACC_SEQ_REG_EVENT), 5);
+	sq_ok(f, &a);
+	assert_int_equal(cj_reg(f, CNNACC_SEQ_REG_EVENT), 5);
 	/* A loop's increments are dropped when it ends, here at the end of the enclosing iteration. */
 	a.n = 0;
 	SA(&a, CNNACC_SEQ_LOOP, 2, 3);
 	SA(&a, CNNACC_SEQ_LOOP, 1, 3, step, 1);
 	sa_irq(&a, 7);
 	sa_end(&a);
-	hf_ok(f, &a);
-	assert_int_equal(hf_reg(f, CNNACC_SEQ_REG_EVENT), 9);
+	sq_ok(f, &a);
+	assert_int_equal(cj_reg(f, CNNACC_SEQ_REG_EVENT), 9);
 }
 
 /* END, and a command that fails, leave the loops' registers as they are. */
 static void test_end_in_a_loop(void **state)
 {
-	struct hwpe_fixture *f = *state;
+	struct core_jobs *f = *state;
 	struct sasm a = { .n = 0 };
 
 	SA(&a, CNNACC_SEQ_LOOP, 3, 5, CNNACC_SEQ_STEP(2, 0, 0), 0);
 	SA(&a, CNNACC_SEQ_LOOP, 1, 2);
 	sa_irq(&a, 1);
 	sa_end(&a);
-	hf_ok(f, &a);
-	assert_int_equal(hf_reg(f, CNNACC_SEQ_REG_LOOPS), 1);
-	assert_int_equal(hf_reg(f, CNNACC_SEQ_REG_ITERATION(0)), 0);
+	sq_ok(f, &a);
+	assert_int_equal(cj_reg(f, CNNACC_SEQ_REG_LOOPS), 1);
+	assert_int_equal(cj_reg(f, CNNACC_SEQ_REG_ITERATION(0)), 0);
 	a.n = 0;
 	SA(&a, CNNACC_SEQ_LOOP, 2, 5, CNNACC_SEQ_STEP(1, 0, 0), 1);
 	SA(&a, CNNACC_SEQ_LOOP, 1, 1);
 	SA(&a, CNNACC_SEQ_WAIT, 0, 2);
-	hf_bad(f, &a, E(COMMAND), 2, 1);
-	assert_int_equal(hf_reg(f, CNNACC_SEQ_REG_LOOPS), 2);
-	assert_int_equal(hf_reg(f, CNNACC_SEQ_REG_ITERATION(0)), 2);
-	assert_int_equal(hf_reg(f, CNNACC_SEQ_REG_ITERATION(1)), 0);
+	sq_bad(f, &a, E(COMMAND), 2, 1);
+	assert_int_equal(cj_reg(f, CNNACC_SEQ_REG_LOOPS), 2);
+	assert_int_equal(cj_reg(f, CNNACC_SEQ_REG_ITERATION(0)), 2);
+	assert_int_equal(cj_reg(f, CNNACC_SEQ_REG_ITERATION(1)), 0);
 }
 
-static void expect_loop(struct hwpe_fixture *f, uint32_t body, uint32_t detail,
+static void expect_loop(struct core_jobs *f, uint32_t body, uint32_t detail,
 			const uint32_t arg[7])
 {
 	struct sasm a = { .n = 0 };
 
 	sa_irq(&a, 1);
 	sa_emit(&a, CNNACC_SEQ_LOOP | body << 16, arg);
-	hf_bad(f, &a, E(LOOP), 1, detail);
+	sq_bad(f, &a, E(LOOP), 1, detail);
 }
 
 #define LOOP(f, body, detail, ...) \
@@ -480,7 +480,7 @@ static void expect_loop(struct hwpe_fixture *f, uint32_t body, uint32_t detail,
 
 static void test_loop_errors(void **state)
 {
-	struct hwpe_fixture *f = *state;
+	struct core_jobs *f = *state;
 	struct sasm a = { .n = 0 };
 
 	LOOP(f, 0, CNNACC_SEQ_LOOP_BODY, 0);
@@ -496,11 +496,11 @@ static void test_loop_errors(void **state)
 	     CNNACC_SEQ_STEP(0, 2, 6));
 	SA(&a, CNNACC_SEQ_LOOP, 2, 1);
 	SA(&a, CNNACC_SEQ_LOOP, 2, 1);
-	hf_bad(f, &a, E(LOOP), 1, CNNACC_SEQ_LOOP_BODY);
+	sq_bad(f, &a, E(LOOP), 1, CNNACC_SEQ_LOOP_BODY);
 	a.n = 0;
 	for (unsigned int i = 0; i < 5; i++)
 		SA(&a, CNNACC_SEQ_LOOP, 9 - i, 1);
-	hf_bad(f, &a, E(LOOP), 4, CNNACC_SEQ_LOOP_DEPTH);
+	sq_bad(f, &a, E(LOOP), 4, CNNACC_SEQ_LOOP_DEPTH);
 }
 
 /* ---- time limit ---- */
@@ -508,27 +508,27 @@ static void test_loop_errors(void **state)
 /* The command has its effect, its event is not raised, and it counts. */
 static void test_time_limit(void **state)
 {
-	struct hwpe_fixture *f = *state;
+	struct core_jobs *f = *state;
 	struct sasm a = { .n = 0 };
 
 	sa_irq(&a, 1);
 	sa_irq(&a, 2);
 	sa_end(&a);
 	f->limit = BOOT(a) + 1;
-	hf_fails(f, &a, CNNACC_STATUS_TIME_LIMIT, CNNACC_CODE_TIME_LIMIT, 1, 0);
+	sq_fails(f, &a, CNNACC_STATUS_TIME_LIMIT, CNNACC_CODE_TIME_LIMIT, 1, 0);
 	assert_int_equal(f->stats.cycles, f->limit + 1);
 	assert_int_equal(f->stats.instructions, 2);
 	assert_int_equal(f->stats.events, 2);
-	assert_int_equal(hf_reg(f, CNNACC_SEQ_REG_EVENT), 2);
+	assert_int_equal(cj_reg(f, CNNACC_SEQ_REG_EVENT), 2);
 	assert_int_equal(mh_qread(f->h, 0, CNNACC_QREG_EVENT_COUNT), 1);
 	f->limit = BOOT(a) + 2;
-	hf_fails(f, &a, CNNACC_STATUS_TIME_LIMIT, CNNACC_CODE_TIME_LIMIT, 2, 0);
+	sq_fails(f, &a, CNNACC_STATUS_TIME_LIMIT, CNNACC_CODE_TIME_LIMIT, 2, 0);
 	f->limit = BOOT(a) + 3;
-	hf_ok(f, &a);
+	sq_ok(f, &a);
 	/* An error of the command itself comes first. */
 	a.c[1].op |= 1 << 16;
 	f->limit = BOOT(a) + 1;
-	hf_bad(f, &a, E(COMMAND), 1, 0);
+	sq_bad(f, &a, E(COMMAND), 1, 0);
 	assert_int_equal(f->stats.instructions, 1);
 	/* A transfer past the limit does not happen and causes no fault, but is counted. */
 	a.n = 0;
@@ -538,11 +538,11 @@ static void test_time_limit(void **state)
 	   0xffffffff);
 	sa_end(&a);
 	f->limit = BOOT(a) + 17;
-	hf_fails(f, &a, CNNACC_STATUS_TIME_LIMIT, CNNACC_CODE_TIME_LIMIT, 0, 0);
+	sq_fails(f, &a, CNNACC_STATUS_TIME_LIMIT, CNNACC_CODE_TIME_LIMIT, 0, 0);
 	assert_int_equal(f->data[0], 0xee);
 	assert_int_equal(f->stats.mem_write_bytes, 64);
 	f->limit = BOOT(a) + 18;
-	hf_fails(f, &a, CNNACC_STATUS_TIME_LIMIT, CNNACC_CODE_TIME_LIMIT, 1, 0);
+	sq_fails(f, &a, CNNACC_STATUS_TIME_LIMIT, CNNACC_CODE_TIME_LIMIT, 1, 0);
 	assert_int_equal(f->data[0], 0);
 	assert_int_equal(f->stats.mem_write_bytes, 64 + 0xffffffffull * FMAP);
 	assert_int_equal(f->stats.instructions, 2);
@@ -554,7 +554,7 @@ static void test_time_limit(void **state)
 	sa_irq(&a, 0);
 	a.c[2] = (struct cnnacc_seq_command){ CNNACC_SEQ_FILL, { 0 } };
 	f->limit = 100000;
-	hf_fails(f, &a, CNNACC_STATUS_TIME_LIMIT, CNNACC_CODE_TIME_LIMIT, 2, 0);
+	sq_fails(f, &a, CNNACC_STATUS_TIME_LIMIT, CNNACC_CODE_TIME_LIMIT, 2, 0);
 	assert_int_equal(f->stats.cycles, 100001);
 }
 
@@ -571,30 +571,30 @@ static struct sasm two_events(void)
 	return a;
 }
 
-static uint32_t qreg(struct hwpe_fixture *f, uint32_t reg)
+static uint32_t qreg(struct core_jobs *f, uint32_t reg)
 {
 	return mh_qread(f->h, 0, reg);
 }
 
-static void ack(struct hwpe_fixture *f)
+static void ack(struct core_jobs *f)
 {
 	mh_qwrite(f->h, 0, CNNACC_QREG_EVENT_ACK, 1);
 }
 
 static void test_events(void **state)
 {
-	struct hwpe_fixture *f = *state;
+	struct core_jobs *f = *state;
 	struct sasm a = two_events();
 
 	mh_write(f->h, CNNACC_REG_IRQ_ENABLE, CNNACC_IRQ_EVENT(0));
-	hf_ok(f, &a);
+	sq_ok(f, &a);
 	assert_int_equal(qreg(f, CNNACC_QREG_EVENT_COUNT), 2);
 	assert_int_equal(f->stats.events, 2);
 	assert_int_equal(f->h->messages[0], 1);
 	assert_int_equal(mh_read(f->h, CNNACC_REG_IRQ_STATUS),
 			 CNNACC_IRQ_CORE(0) | CNNACC_IRQ_EVENT(0));
 	ack(f);
-	hf_ok(f, &a);
+	sq_ok(f, &a);
 	assert_int_equal(qreg(f, CNNACC_QREG_EVENT_COUNT), 4);
 	mh_core_reset(f->h, 0);
 	assert_int_equal(qreg(f, CNNACC_QREG_EVENT_COUNT), 0);
@@ -603,21 +603,21 @@ static void test_events(void **state)
 
 static void test_event_wait(void **state)
 {
-	struct hwpe_fixture *f = *state;
+	struct core_jobs *f = *state;
 	struct sasm a = two_events();
 
 	f->flags = CNNACC_PACKET_EVENT_WAIT;
 	memset(f->data, 0xee, 4);
-	hf_submit(f, &a);
+	sq_submit(f, &a);
 	ack(f);		/* of nothing */
 	for (uint32_t i = 1; i <= 2; i++) {
 		mh_work(f->h, 0);
-		assert_false(hf_done(f));
+		assert_false(cj_done(f));
 		assert_int_equal(qreg(f, CNNACC_QREG_EVENT_COUNT), i);
 		assert_int_equal(qreg(f, CNNACC_QREG_STATE), CNNACC_QSTATE_RUNNING);
-		assert_int_equal(hf_reg(f, CNNACC_SEQ_REG_STATE), CNNACC_SEQ_EVENT);
-		assert_int_equal(hf_reg(f, CNNACC_SEQ_REG_EVENT), 0x11 * i);
-		assert_int_equal(hf_reg(f, CNNACC_SEQ_REG_PC), i);
+		assert_int_equal(cj_reg(f, CNNACC_SEQ_REG_STATE), CNNACC_SEQ_EVENT);
+		assert_int_equal(cj_reg(f, CNNACC_SEQ_REG_EVENT), 0x11 * i);
+		assert_int_equal(cj_reg(f, CNNACC_SEQ_REG_PC), i);
 		assert_int_equal(f->data[0], 0xee);
 		mh_qwrite(f->h, 0, CNNACC_QREG_EVENT_ACK, 2);
 		assert_false(mh_work_once(f->h, 0, MH_BUDGET_NS));
@@ -626,7 +626,7 @@ static void test_event_wait(void **state)
 		assert_int_equal(f->h->kicks[0], 1);
 	}
 	mh_work(f->h, 0);
-	assert_true(hf_done(f));
+	assert_true(cj_done(f));
 	assert_int_equal(f->done.status_class, CNNACC_STATUS_OK);
 	assert_int_equal(f->data[0], 0);
 	assert_int_equal(f->stats.cycles, BOOT(a) + 2 + 18 + 1);
@@ -634,45 +634,45 @@ static void test_event_wait(void **state)
 
 static void test_abort_while_suspended(void **state)
 {
-	struct hwpe_fixture *f = *state;
+	struct core_jobs *f = *state;
 	struct sasm a = two_events();
 
 	f->flags = CNNACC_PACKET_EVENT_WAIT;
-	hf_submit(f, &a);
+	sq_submit(f, &a);
 	mh_work(f->h, 0);
 	f->h->kicks[0] = 0;
 	mh_qwrite(f->h, 0, CNNACC_QREG_CTRL, CNNACC_QCTRL_ABORT | CNNACC_QCTRL_ENABLE);
 	assert_int_equal(f->h->kicks[0], 1);
 	mh_work(f->h, 0);
-	assert_true(hf_done(f));
+	assert_true(cj_done(f));
 	assert_int_equal(f->done.status_class, CNNACC_STATUS_ABORTED);
 	assert_int_equal(f->done.status_code, CNNACC_CODE_ABORT);
 	assert_int_equal(f->done.pc, 1);
 	assert_int_equal(f->done.cycles, BOOT(a) + 1);
-	assert_int_equal(hf_reg(f, CNNACC_SEQ_REG_STATE), CNNACC_SEQ_IDLE);
+	assert_int_equal(cj_reg(f, CNNACC_SEQ_REG_STATE), CNNACC_SEQ_IDLE);
 	/* The wait leaves no state behind. */
 	f->flags = 0;
-	hf_ok(f, &a);
+	sq_ok(f, &a);
 }
 
 static void test_reset_while_suspended(void **state)
 {
-	struct hwpe_fixture *f = *state;
+	struct core_jobs *f = *state;
 	struct sasm a = two_events();
 
 	f->flags = CNNACC_PACKET_EVENT_WAIT;
 	for (unsigned int i = 0; i < 2; i++) {
-		hf_submit(f, &a);
+		sq_submit(f, &a);
 		mh_work(f->h, 0);
 		if (i)
 			mh_write(f->h, CNNACC_REG_RESET, 1);
 		mh_core_reset(f->h, 0);
 		assert_int_equal(qreg(f, CNNACC_QREG_EVENT_COUNT), 0);
 		assert_false(mh_work_once(f->h, 0, MH_BUDGET_NS));
-		assert_false(hf_done(f));
+		assert_false(cj_done(f));
 	}
 	/* An abort between begin and end of the run that raises an event. */
-	hf_submit(f, &a);
+	sq_submit(f, &a);
 	assert_true(cm_device_begin(f->h->dev, 0));
 	mh_qwrite(f->h, 0, CNNACC_QREG_CTRL, CNNACC_QCTRL_ABORT | CNNACC_QCTRL_ENABLE);
 	f->h->running = true;
@@ -680,7 +680,7 @@ static void test_reset_while_suspended(void **state)
 	f->h->running = false;
 	cm_device_end(f->h->dev, 0);
 	mh_work(f->h, 0);
-	assert_true(hf_done(f));
+	assert_true(cj_done(f));
 	assert_int_equal(f->done.status_class, CNNACC_STATUS_ABORTED);
 }
 
@@ -691,7 +691,7 @@ static void test_reset_while_suspended(void **state)
 static int setup_modelled(void **state)
 {
 	const struct cm_config config = { .clock_hz = CLOCK_HZ, .modelled = true };
-	struct hwpe_fixture *f = hf_new(&config);
+	struct core_jobs *f = hf_new(&config);
 
 	f->h->clock_stands = true;
 	f->h->now = 1000;
@@ -705,19 +705,19 @@ static uint64_t time_of(uint64_t cycle)
 }
 
 /* Works up to where the device waits; that must be for @at. */
-static void expect_wait(struct hwpe_fixture *f, uint64_t at)
+static void expect_wait(struct core_jobs *f, uint64_t at)
 {
 	mh_work(f->h, 0);
 	assert_int_equal(cm_device_wake_time(f->h->dev, 0), at);
 	f->h->now = at - 1;
 	assert_false(mh_work_once(f->h, 0, MH_BUDGET_NS));
-	assert_false(hf_done(f));
+	assert_false(cj_done(f));
 	f->h->now = at;
 }
 
 static void test_modelled(void **state)
 {
-	struct hwpe_fixture *f = *state;
+	struct core_jobs *f = *state;
 	struct sasm a = { .n = 0 };
 	uint64_t cycle;
 
@@ -727,7 +727,7 @@ static void test_modelled(void **state)
 	sa_write_acc(&a, 0, 0, 5);
 	sa_relu(&a, 0, 0, DATA_VA + PAGE + 64);
 	sa_end(&a);
-	hf_submit(f, &a);
+	sq_submit(f, &a);
 	expect_wait(f, time_of(cycle = BOOT(a)));
 	expect_wait(f, time_of(cycle += 1));
 	assert_int_equal(qreg(f, CNNACC_QREG_EVENT_COUNT), 0);
@@ -742,7 +742,7 @@ static void test_modelled(void **state)
 	expect_wait(f, time_of(cycle += 1));
 	assert_int_equal(f->data[PAGE + 64], 5);
 	mh_work(f->h, 0);
-	assert_true(hf_done(f));
+	assert_true(cj_done(f));
 	assert_int_equal(f->done.status_class, CNNACC_STATUS_OK);
 	assert_int_equal(f->done.cycles, cycle);
 	assert_int_equal(f->done.end_ns, time_of(cycle));
@@ -751,12 +751,12 @@ static void test_modelled(void **state)
 /* What comes after an event is as much later as the event has waited. */
 static void test_modelled_event_wait(void **state)
 {
-	struct hwpe_fixture *f = *state;
+	struct core_jobs *f = *state;
 	struct sasm a = two_events();
 	uint64_t late = 0;
 
 	f->flags = CNNACC_PACKET_EVENT_WAIT;
-	hf_submit(f, &a);
+	sq_submit(f, &a);
 	expect_wait(f, time_of(BOOT(a)));
 	for (unsigned int i = 1; i <= 2; i++) {
 		expect_wait(f, time_of(BOOT(a) + i) + late);
@@ -770,7 +770,7 @@ static void test_modelled_event_wait(void **state)
 	expect_wait(f, time_of(BOOT(a) + 2 + 18) + late);
 	expect_wait(f, time_of(BOOT(a) + 2 + 19) + late);
 	mh_work(f->h, 0);
-	assert_true(hf_done(f));
+	assert_true(cj_done(f));
 	assert_int_equal(f->done.cycles, BOOT(a) + 2 + 19);
 	assert_int_equal(f->done.start_ns, 1000);
 	assert_int_equal(f->done.end_ns, time_of(BOOT(a) + 2 + 19) + late);
@@ -780,7 +780,7 @@ static void test_modelled_event_wait(void **state)
 
 static void test_scrub(void **state)
 {
-	struct hwpe_fixture *f = *state;
+	struct core_jobs *f = *state;
 	struct mh_space other = mh_space_new(f->h, 8);
 	uint8_t *out;
 	struct sasm a = { .n = 0 };
@@ -788,8 +788,8 @@ static void test_scrub(void **state)
 	SA(&a, CNNACC_SEQ_FILL, 2, 0xff, 0, 1, KERNEL);
 	sa_write_acc(&a, 3, 4, 77);
 	sa_end(&a);
-	hf_ok(f, &a);
-	assert_int_equal(hf_reg(f, CNNACC_HWPE_REG_ACC(3, 4)), 77);
+	sq_ok(f, &a);
+	assert_int_equal(cj_reg(f, CNNACC_HWPE_REG_ACC(3, 4)), 77);
 	mh_map_job(f->h, &other);
 	out = mh_map_new(f->h, &other, DATA_VA, 8 * PAGE, RW);
 	memset(out, 0xee, 8 * PAGE);
@@ -798,7 +798,7 @@ static void test_scrub(void **state)
 	sa_save(&a, 2, DATA_VA, 0, KERNEL);
 	sa_read_acc(&a, 3, 4, 0, DATA_VA);
 	sa_end(&a);
-	hf_ok(f, &a);
+	sq_ok(f, &a);
 	for (unsigned int i = 0; i < KERNEL; i++)
 		assert_int_equal(out[i], 0);
 	assert_int_equal(f->stats.scrub_cycles, KERNEL / 64);
@@ -807,16 +807,16 @@ static void test_scrub(void **state)
 	a.n = 0;
 	sa_write_acc(&a, 3, 4, 78);
 	sa_end(&a);
-	hf_ok(f, &a);
+	sq_ok(f, &a);
 	assert_int_equal(f->stats.scrub_cycles, 0);
 	a.n = 0;
 	sa_read_acc(&a, 3, 4, 0, DATA_VA);
 	sa_end(&a);
-	hf_ok(f, &a);
+	sq_ok(f, &a);
 	assert_int_equal(out[0], 78);
 }
 
-#define MT(name)	cmocka_unit_test_setup_teardown(name, setup_modelled, hf_teardown)
+#define MT(name)	cmocka_unit_test_setup_teardown(name, setup_modelled, cj_teardown)
 
 int main(void)
 {

@@ -22,20 +22,20 @@ static struct sasm begin_plane(const struct imc_setup *p, uint32_t flags)
 	return a;
 }
 
-static uint32_t read_out(struct imc_fixture *f)
+static uint32_t read_out(struct core_jobs *f)
 {
 	return if_get(f, OUT_VA - DATA_VA);
 }
 
 /* ---- E_ILLEGAL, E_COMMAND ---- */
 
-static void expect_exec(struct imc_fixture *f, uint32_t code, uint32_t detail, uint32_t flags,
+static void expect_exec(struct core_jobs *f, uint32_t code, uint32_t detail, uint32_t flags,
 			const uint32_t arg[7])
 {
 	struct sasm a = { .n = 0 };
 
 	sa_emit(&a, CNNACC_SEQ_EXEC | flags, arg);
-	if_bad(f, &a, code, 0, detail);
+	sq_bad(f, &a, code, 0, detail);
 	assert_int_equal(f->stats.instructions, 0);
 	assert_int_equal(f->stats.cycles, BOOT(&a));
 }
@@ -90,7 +90,7 @@ static void test_flags(void **state)
 {
 	const uint32_t events = CNNACC_SEQ_EVENTS, result = CNNACC_SEQ_RESULT;
 	const uint32_t command = CNNACC_SEQ_E_COMMAND;
-	struct imc_fixture *f = *state;
+	struct core_jobs *f = *state;
 
 	EXEC(f, command, 0, events, CNNACC_IMC_CONV);
 	EXEC(f, command, 0, events | result, CNNACC_IMC_READ, 0x40, 0, 0, 0, 0, OUT_VA);
@@ -110,17 +110,17 @@ static void test_drain(void **state)
 	struct sasm a = { .n = 0 };
 
 	SA(&a, CNNACC_SEQ_DRAIN, 1, OUT_VA, 0);
-	if_bad((struct imc_fixture *)*state, &a, CNNACC_SEQ_E_COMMAND, 0, 0);
+	sq_bad((struct core_jobs *)*state, &a, CNNACC_SEQ_E_COMMAND, 0, 0);
 }
 
 /* ---- E_BUSY ---- */
 
-static void expect_busy(struct imc_fixture *f, struct sasm *a, uint32_t busy)
+static void expect_busy(struct core_jobs *f, struct sasm *a, uint32_t busy)
 {
 	uint32_t pc = (uint32_t)a->n - 1;
 
 	sa_end(a);
-	if_bad(f, a, C(BUSY), pc, busy);
+	sq_bad(f, a, C(BUSY), pc, busy);
 }
 
 static void test_busy(void **state)
@@ -147,7 +147,7 @@ static void test_busy(void **state)
 /* However late a WAIT is, only it makes the core IDLE. */
 static void test_late_wait(void **state)
 {
-	struct imc_fixture *f = *state;
+	struct core_jobs *f = *state;
 	struct sasm a = begin_plane(&plane_a, 0);
 
 	SA(&a, CNNACC_SEQ_LOOP, 1, 300);
@@ -156,7 +156,7 @@ static void test_late_wait(void **state)
 	sa_wait(&a, IDLE);
 	sa_read(&a, REG(STATUS), OUT_VA + 4);
 	sa_end(&a);
-	if_ok(f, &a);
+	sq_ok(f, &a);
 	assert_int_equal(f->stats.cycles, BOOT(&a) + 2 + 1 + 300 + 2 + 1 + 2 + 1);
 	assert_int_equal(read_out(f), CNNACC_IMC_RUNNING);
 	assert_int_equal(if_get(f, OUT_VA - DATA_VA + 4), CNNACC_IMC_IDLE);
@@ -167,34 +167,34 @@ static void test_late_wait(void **state)
 
 static void test_wait(void **state)
 {
-	struct imc_fixture *f = *state;
+	struct core_jobs *f = *state;
 	struct sasm a = { .n = 0 };
 
 	sa_wait(&a, IDLE);
 	sa_end(&a);
-	if_ok(f, &a);
+	sq_ok(f, &a);
 	assert_int_equal(f->stats.cycles, BOOT(&a) + 2);
 	a = begin_plane(&plane_a, STEP);
 	sa_wait(&a, IDLE);
-	if_fails(f, &a, CNNACC_STATUS_DEADLOCK, CNNACC_SEQ_E_DEADLOCK, 2, 0);
+	sq_fails(f, &a, CNNACC_STATUS_DEADLOCK, CNNACC_SEQ_E_DEADLOCK, 2, 0);
 	a.n = 0;
 	sa_wait(&a, 2);
-	if_bad(f, &a, CNNACC_SEQ_E_COMMAND, 0, 1);
+	sq_bad(f, &a, CNNACC_SEQ_E_COMMAND, 0, 1);
 }
 
 /* ---- E_CFG, E_ADDR ---- */
 
-static void expect_config(struct imc_fixture *f, const struct imc_setup *p, uint32_t detail)
+static void expect_config(struct core_jobs *f, const struct imc_setup *p, uint32_t detail)
 {
 	struct sasm a = { .n = 0 };
 
 	sa_setup(&a, &plane_a);
 	sa_setup(&a, p);
 	sa_end(&a);
-	if_fails(f, &a, CNNACC_STATUS_CONFIG, C(CFG), 1, detail);
+	sq_fails(f, &a, CNNACC_STATUS_CONFIG, C(CFG), 1, detail);
 	/* The one before still holds. */
-	assert_int_equal(if_reg(f, REG(SETUP(0))), 0x31);
-	assert_int_equal(if_reg(f, REG(SETUP(5))), 30);
+	assert_int_equal(cj_reg(f, REG(SETUP(0))), 0x31);
+	assert_int_equal(cj_reg(f, REG(SETUP(5))), 30);
 	assert_int_equal(f->stats.instructions, 1);
 }
 
@@ -207,7 +207,7 @@ static void expect_config(struct imc_fixture *f, const struct imc_setup *p, uint
 
 static void test_setup(void **state)
 {
-	struct imc_fixture *f = *state;
+	struct core_jobs *f = *state;
 
 	CONFIG(f, BAD_FORMAT, P.format = 3);
 	CONFIG(f, BAD_KERNEL, P.n = 0);
@@ -234,7 +234,7 @@ static void test_setup(void **state)
 
 static void test_setup_of_build(void **state)
 {
-	struct imc_fixture *f = *state;
+	struct core_jobs *f = *state;
 
 	CONFIG(f, BAD_FORMAT, P.format = CNNACC_IMC_FP32, P.n = 12);
 	CONFIG(f, BAD_KERNEL, P.n = 4, P.full = 1);
@@ -244,7 +244,7 @@ static void test_setup_of_build(void **state)
 /* Full reuse needs a CSU for each kernel row. */
 static void test_setup_of_csus(void **state)
 {
-	struct imc_fixture *f = *state;
+	struct core_jobs *f = *state;
 
 	CONFIG(f, BAD_MODE, P.full = 1, P.w = 2);
 	CONFIG(f, BAD_HEIGHT, P.full = 1, P.n = 2, P.h = 1);
@@ -260,7 +260,7 @@ static int setup_two_csus(void **state)
 	return if_setup_cores(state, "imc:csus=2");
 }
 
-static void expect_conv(struct imc_fixture *f, const struct imc_setup *p, const uint32_t conv[4],
+static void expect_conv(struct core_jobs *f, const struct imc_setup *p, const uint32_t conv[4],
 			uint32_t code, uint32_t detail)
 {
 	struct sasm a = { .n = 0 };
@@ -268,15 +268,15 @@ static void expect_conv(struct imc_fixture *f, const struct imc_setup *p, const 
 	sa_setup(&a, p);
 	sa_conv(&a, conv[0], conv[1], conv[2], conv[3]);
 	sa_end(&a);
-	if_run(f, &a);
+	sq_run(f, &a);
 	assert_int_equal(f->done.status_code, code);
 	assert_int_equal(f->done.status_class, code == C(CFG) ? CNNACC_STATUS_CONFIG :
 			 code ? CNNACC_STATUS_BAD_PROGRAM : CNNACC_STATUS_OK);
 	assert_int_equal(f->done.detail, detail);
 	if (!code)
 		return;
-	assert_int_equal(if_reg(f, REG(CONV(0))), 0);
-	assert_int_equal(if_reg(f, REG(STATUS)), CNNACC_IMC_IDLE);
+	assert_int_equal(cj_reg(f, REG(CONV(0))), 0);
+	assert_int_equal(cj_reg(f, REG(STATUS)), CNNACC_IMC_IDLE);
 }
 
 #define CONV(f, p, code, detail, ...) \
@@ -284,12 +284,12 @@ static void expect_conv(struct imc_fixture *f, const struct imc_setup *p, const 
 
 static void test_alignment(void **state)
 {
-	struct imc_fixture *f = *state;
+	struct core_jobs *f = *state;
 	struct imc_setup p = plane_a;
 	struct sasm a = { .n = 0 };
 
 	sa_conv(&a, 0, 1, 1, 1);
-	if_fails(f, &a, CNNACC_STATUS_CONFIG, C(CFG), 0, CNNACC_IMC_BAD_SETUP);
+	sq_fails(f, &a, CNNACC_STATUS_CONFIG, C(CFG), 0, CNNACC_IMC_BAD_SETUP);
 	CONV(f, &p, C(CFG), CNNACC_IMC_BAD_ALIGN, 0, 0, 0, 2);
 	CONV(f, &p, 0, 0, 0, 1, 3, 4);
 	p.format = CNNACC_IMC_FP32;
@@ -302,13 +302,13 @@ static void test_alignment(void **state)
 static void test_steps_clocks(void **state)
 {
 	static const uint32_t bad[] = { 0, 4097, 0x80000001 };
-	struct imc_fixture *f = *state;
+	struct core_jobs *f = *state;
 
 	for (size_t i = 0; i < ELEMENTS(bad); i++) {
 		struct sasm a = begin_plane(&plane_a, STEP);
 
 		sa_step(&a, VALID, bad[i]);
-		if_fails(f, &a, CNNACC_STATUS_CONFIG, C(CFG), 2, CNNACC_IMC_BAD_CLOCKS);
+		sq_fails(f, &a, CNNACC_STATUS_CONFIG, C(CFG), 2, CNNACC_IMC_BAD_CLOCKS);
 	}
 }
 
@@ -318,7 +318,7 @@ static void test_addresses(void **state)
 	struct imc_setup deep = imc_compact((struct imc_shape){ 11, 0, 11, 11, 64, 34, 0 });
 	struct imc_setup fits = imc_compact((struct imc_shape){ 11, 0, 11, 11, 64, 33, 0 });
 	struct imc_setup wide = plane_a;
-	struct imc_fixture *f = *state;
+	struct core_jobs *f = *state;
 
 	CONV(f, &large, C(ADDR), 4, 0);
 	CONV(f, &large, C(ADDR), 5, CNNACC_IMC_CONV_UNIT1);
@@ -360,7 +360,7 @@ static struct sasm plane_with(uint32_t flags, uint32_t op, uint32_t memory, uint
 	return a;
 }
 
-static void check_claims(struct imc_fixture *f, uint32_t flags, uint32_t op, uint32_t bytes)
+static void check_claims(struct core_jobs *f, uint32_t flags, uint32_t op, uint32_t bytes)
 {
 	const uint32_t banks[3] = {
 		flags & CNNACC_IMC_CONV_INPUT1 ? 1 : 0, flags & CNNACC_IMC_CONV_WEIGHT1 ? 3 : 2,
@@ -371,9 +371,9 @@ static void check_claims(struct imc_fixture *f, uint32_t flags, uint32_t op, uin
 		struct sasm a = plane_with(flags, op, memory, bytes);
 
 		if (memory == banks[memory / 2])
-			if_bad(f, &a, CNNACC_SEQ_E_CONFLICT, 2, memory);
+			sq_bad(f, &a, CNNACC_SEQ_E_CONFLICT, 2, memory);
 		else
-			if_ok(f, &a);
+			sq_ok(f, &a);
 	}
 }
 
@@ -404,7 +404,7 @@ static void test_free_banks(void **state)
 		for (uint32_t memory = 0; memory < CNNACC_IMC_MEMORIES; memory++)
 			sa_save(&a, memory, OUT_VA, 0, 64);
 		sa_end(&a);
-		if_ok(*state, &a);
+		sq_ok(*state, &a);
 	}
 }
 
@@ -412,7 +412,7 @@ static void test_free_banks(void **state)
 
 static void test_read(void **state)
 {
-	struct imc_fixture *f = *state;
+	struct core_jobs *f = *state;
 	struct sasm a = begin_plane(&plane_a, 0);
 
 	sa_read(&a, REG(CLOCKS), OUT_VA);
@@ -422,7 +422,7 @@ static void test_read(void **state)
 	sa_read(&a, 0x1fc, OUT_VA + 16);
 	sa_end(&a);
 	memset(f->data + (OUT_VA - DATA_VA), 0x77, 20);
-	if_ok(f, &a);
+	sq_ok(f, &a);
 	assert_int_equal(read_out(f), 216);
 	assert_int_equal(if_get(f, OUT_VA - DATA_VA + 4), 0);
 	assert_int_equal(if_get(f, OUT_VA - DATA_VA + 8), 0x00060008);
@@ -434,11 +434,11 @@ static void test_read(void **state)
 
 static void test_read_fault(void **state)
 {
-	struct imc_fixture *f = *state;
+	struct core_jobs *f = *state;
 	struct sasm a = { .n = 0 };
 
 	sa_read(&a, REG(STATUS), NOWHERE + 64);
-	if_run(f, &a);
+	sq_run(f, &a);
 	assert_int_equal(f->done.status_code, CNNACC_SEQ_E_DMA);
 	assert_int_equal(f->done.fault_va, NOWHERE + 64);
 	assert_int_equal(f->stats.cycles, BOOT(&a));
@@ -446,19 +446,19 @@ static void test_read_fault(void **state)
 }
 
 /* Registers of the last of @clocks clocks of a plane in step mode. */
-static void step_to(struct imc_fixture *f, const struct imc_setup *p, uint32_t clocks)
+static void step_to(struct core_jobs *f, const struct imc_setup *p, uint32_t clocks)
 {
 	struct sasm a = begin_plane(p, STEP);
 
 	sa_steps(&a, clocks);
 	sa_end(&a);
-	if_ok(f, &a);
+	sq_ok(f, &a);
 }
 
-static void expect_place(struct imc_fixture *f, const uint32_t want[7])
+static void expect_place(struct core_jobs *f, const uint32_t want[7])
 {
 	for (uint32_t i = 0; i < 7; i++)
-		assert_int_equal(if_reg(f, REG(GROUP) + 4 * i), want[i]);
+		assert_int_equal(cj_reg(f, REG(GROUP) + 4 * i), want[i]);
 }
 
 #define PLACE(f, ...)	expect_place(f, (const uint32_t[7]){ __VA_ARGS__ })
@@ -468,7 +468,7 @@ static void test_places(void **state)
 {
 	const struct imc_setup partial = imc_compact((struct imc_shape){ 3, 0, 5, 5, 70, 65, 0 });
 	const struct imc_setup full = imc_compact((struct imc_shape){ 3, 0, 5, 5, 70, 22, 1 });
-	struct imc_fixture *f = *state;
+	struct core_jobs *f = *state;
 
 	step_to(f, &partial, 1);
 	PLACE(f, 0, 0, 0, 0, 0, 1, 1);
@@ -492,44 +492,44 @@ static void test_places(void **state)
 	PLACE(f, 0, 0, 4, 2, 2, 5, 3);
 	step_to(f, &full, 45 * 3 + 1);
 	PLACE(f, 1, 1, 0, 0, 0, 1, 1);
-	assert_int_equal(if_counter(f, REG(WEIGHT_READS)),
+	assert_int_equal(cj_counter(f, REG(WEIGHT_READS)),
 			 9 * (1 + 2 + 3 + 2 + 1) * (2 * 21 + 1) + 1);
 }
 
 /* A clock without VALID changes only the signals and its number. */
 static void test_invalid_clock(void **state)
 {
-	struct imc_fixture *f = *state;
+	struct core_jobs *f = *state;
 	struct sasm a = begin_plane(&plane_a, STEP);
 	uint32_t before[24];
 
 	step_to(f, &plane_a, 4);
 	for (uint32_t i = 0; i < ELEMENTS(before); i++)
-		before[i] = if_reg(f, REG(SIG) + 4 * i);
+		before[i] = cj_reg(f, REG(SIG) + 4 * i);
 	assert_int_equal(before[0], 0x00040195);
 	sa_step(&a, VALID, 4);
 	sa_step(&a, 0, 4096);
 	sa_end(&a);
-	if_ok(f, &a);
-	assert_int_equal(if_reg(f, REG(SIG)), (4100 & 0xffff) << 16 | 0x0180);
+	sq_ok(f, &a);
+	assert_int_equal(cj_reg(f, REG(SIG)), (4100 & 0xffff) << 16 | 0x0180);
 	for (uint32_t i = 1; i < ELEMENTS(before); i++)
-		assert_int_equal(if_reg(f, REG(SIG) + 4 * i), before[i]);
-	assert_int_equal(if_counter(f, REG(STALLS)), 4096);
+		assert_int_equal(cj_reg(f, REG(SIG) + 4 * i), before[i]);
+	assert_int_equal(cj_counter(f, REG(STALLS)), 4096);
 	assert_int_equal(f->stats.stall_cycles, 4096);
 }
 
 /* The clock's number is modulo 65536. */
 static void test_clock_number(void **state)
 {
-	struct imc_fixture *f = *state;
+	struct core_jobs *f = *state;
 	struct sasm a = begin_plane(&plane_a, STEP);
 
 	SA(&a, CNNACC_SEQ_LOOP, 1, 17);
 	sa_step(&a, 0, 4096);
 	sa_step(&a, VALID, 1);
 	sa_end(&a);
-	if_ok(f, &a);
-	assert_int_equal(if_reg(f, REG(SIG)) >> 16, 4097);
+	sq_ok(f, &a);
+	assert_int_equal(cj_reg(f, REG(SIG)) >> 16, 4097);
 	assert_int_equal(f->stats.cycles, BOOT(&a) + 1 + 6 + 1 + 17 * 4097 + 2 + 1);
 }
 
@@ -537,39 +537,39 @@ static void test_clock_number(void **state)
 static void test_cleared_registers(void **state)
 {
 	for (uint32_t step = 0; step < 2; step++) {
-		struct imc_fixture *f = *state;
+		struct core_jobs *f = *state;
 		struct sasm a = begin_plane(&plane_a, STEP);
 
 		sa_step(&a, VALID, 216);
 		sa_conv(&a, step * STEP, 0, 0, 0);
 		sa_end(&a);
-		if_ok(f, &a);
+		sq_ok(f, &a);
 		for (uint32_t reg = REG(SIG); reg < REG(CLOCKS); reg += 4)
-			assert_int_equal(if_reg(f, reg), 0);
-		assert_int_equal(if_reg(f, REG(CONV(0))), CNNACC_IMC_CONV | step * STEP);
-		assert_int_equal(if_counter(f, REG(CLOCKS)), step ? 216 : 432);
-		assert_int_equal(if_reg(f, REG(FIFO_PEAK)), 2);
+			assert_int_equal(cj_reg(f, reg), 0);
+		assert_int_equal(cj_reg(f, REG(CONV(0))), CNNACC_IMC_CONV | step * STEP);
+		assert_int_equal(cj_counter(f, REG(CLOCKS)), step ? 216 : 432);
+		assert_int_equal(cj_reg(f, REG(FIFO_PEAK)), 2);
 	}
 }
 
 /* A job begins with everything 0, also behind one that ended in step mode. */
 static void test_next_job(void **state)
 {
-	struct imc_fixture *f = *state;
+	struct core_jobs *f = *state;
 	struct sasm a = { .n = 0 };
 
 	step_to(f, &plane_a, 10);
-	assert_int_equal(if_reg(f, REG(STATUS)), CNNACC_IMC_STEPPING);
+	assert_int_equal(cj_reg(f, REG(STATUS)), CNNACC_IMC_STEPPING);
 	sa_conv(&a, 0, 0, 0, 0);
-	if_fails(f, &a, CNNACC_STATUS_CONFIG, C(CFG), 0, CNNACC_IMC_BAD_SETUP);
+	sq_fails(f, &a, CNNACC_STATUS_CONFIG, C(CFG), 0, CNNACC_IMC_BAD_SETUP);
 	for (uint32_t reg = REG(STATUS); reg < REG(END); reg += 4)
-		assert_int_equal(if_reg(f, reg), 0);
+		assert_int_equal(cj_reg(f, reg), 0);
 }
 
 /* The administrator looks while the program is suspended between two STEPs. */
 static void test_suspended(void **state)
 {
-	struct imc_fixture *f = *state;
+	struct core_jobs *f = *state;
 	struct sasm a = begin_plane(&plane_a, STEP);
 
 	sa_step(&a, VALID, 3);
@@ -577,21 +577,21 @@ static void test_suspended(void **state)
 	sa_step(&a, VALID, 1);
 	sa_end(&a);
 	f->flags = CNNACC_PACKET_EVENT_WAIT;
-	if_submit(f, &a);
+	sq_submit(f, &a);
 	mh_work(f->h, 0);
-	assert_false(if_done(f));
-	assert_int_equal(if_reg(f, REG(SIG)), 0x00030249);
-	assert_int_equal(if_reg(f, REG(STATUS)), CNNACC_IMC_STEPPING);
+	assert_false(cj_done(f));
+	assert_int_equal(cj_reg(f, REG(SIG)), 0x00030249);
+	assert_int_equal(cj_reg(f, REG(STATUS)), CNNACC_IMC_STEPPING);
 	mh_qwrite(f->h, 0, CNNACC_QREG_EVENT_ACK, 1);
 	mh_work(f->h, 0);
-	assert_true(if_done(f));
-	assert_int_equal(if_reg(f, REG(SIG)), 0x00040195);
+	assert_true(cj_done(f));
+	assert_int_equal(cj_reg(f, REG(SIG)), 0x00040195);
 	assert_int_equal(f->stats.events, 1);
 }
 
 /* ---- cycle limit ---- */
 
-static void fill_unit(struct imc_fixture *f)
+static void fill_unit(struct core_jobs *f)
 {
 	struct sasm a = { .n = 0 };
 
@@ -599,11 +599,11 @@ static void fill_unit(struct imc_fixture *f)
 	SA(&a, CNNACC_SEQ_FILL, CNNACC_IMC_INPUT0, 0, 0, 1, 144);
 	SA(&a, CNNACC_SEQ_FILL, CNNACC_IMC_WEIGHT0, 0, 0, 1, 135);
 	sa_end(&a);
-	if_ok(f, &a);
+	sq_ok(f, &a);
 }
 
 /* Is a run of @bytes 5Ah anywhere in the device?  A reset after an error clears the memories. */
-static bool holds_filling(struct imc_fixture *f, size_t bytes)
+static bool holds_filling(struct core_jobs *f, size_t bytes)
 {
 	size_t size = cm_device_state_size(f->h->dev), run = 0;
 	uint8_t *saved = malloc(size);
@@ -622,7 +622,7 @@ static bool holds_filling(struct imc_fixture *f, size_t bytes)
 /* A plane past the limit is counted, but its cells keep what was there. */
 static void test_limit(void **state)
 {
-	struct imc_fixture *f = *state;
+	struct core_jobs *f = *state;
 
 	for (uint32_t late = 0; late < 2; late++) {
 		struct sasm a = begin_plane(&plane_a, 0);
@@ -631,12 +631,12 @@ static void test_limit(void **state)
 		fill_unit(f);
 		sa_end(&a);
 		f->limit = BOOT(&a) + 2 + 221 - late;
-		if_run(f, &a);
+		sq_run(f, &a);
 		assert_int_equal(f->done.status_class,
 				 late ? CNNACC_STATUS_TIME_LIMIT : CNNACC_STATUS_OK);
 		assert_int_equal(f->stats.compute_cycles, 216);
-		assert_int_equal(if_counter(f, REG(OUTPUTS)), 360);
-		assert_int_equal(if_reg(f, REG(FIFO_PEAK)), 2);
+		assert_int_equal(cj_counter(f, REG(OUTPUTS)), 360);
+		assert_int_equal(cj_reg(f, REG(FIFO_PEAK)), 2);
 		assert_int_equal(holds_filling(f, 480), late);
 	}
 }
@@ -644,14 +644,14 @@ static void test_limit(void **state)
 /* A STEP past the limit has run its clocks. */
 static void test_limit_in_steps(void **state)
 {
-	struct imc_fixture *f = *state;
+	struct core_jobs *f = *state;
 	struct sasm a = begin_plane(&plane_a, STEP);
 
 	sa_step(&a, VALID, 100);
 	f->limit = BOOT(&a) + 1 + 6 + 100;
-	if_fails(f, &a, CNNACC_STATUS_TIME_LIMIT, CNNACC_CODE_TIME_LIMIT, 2, 0);
-	assert_int_equal(if_counter(f, REG(CLOCKS)), 100);
-	assert_int_equal(if_reg(f, REG(SIG)) >> 16, 100);
+	sq_fails(f, &a, CNNACC_STATUS_TIME_LIMIT, CNNACC_CODE_TIME_LIMIT, 2, 0);
+	assert_int_equal(cj_counter(f, REG(CLOCKS)), 100);
+	assert_int_equal(cj_reg(f, REG(SIG)) >> 16, 100);
 	assert_int_equal(f->stats.cycles, f->limit + 1);
 }
 
@@ -660,8 +660,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		IT(test_operations), IT(test_bits), IT(test_register_offsets), IT(test_flags),
 		IT(test_drain), IT(test_busy), IT(test_late_wait), IT(test_wait), IT(test_setup),
-		cmocka_unit_test_setup_teardown(test_setup_of_build, setup_plain, if_teardown),
-		cmocka_unit_test_setup_teardown(test_setup_of_csus, setup_two_csus, if_teardown),
+		cmocka_unit_test_setup_teardown(test_setup_of_build, setup_plain, cj_teardown),
+		cmocka_unit_test_setup_teardown(test_setup_of_csus, setup_two_csus, cj_teardown),
 		IT(test_alignment), IT(test_steps_clocks), IT(test_addresses), IT(test_claims),
 		IT(test_free_banks), IT(test_read), IT(test_read_fault), IT(test_places),
 		IT(test_invalid_clock), IT(test_clock_number), IT(test_cleared_registers),

@@ -128,7 +128,7 @@ static uint8_t random_byte(bool large)
 	return (uint8_t)(large ? 0x7f + below(2) : mh_random(&seed));
 }
 
-static void fill_operands(struct imc_fixture *f, const struct plane *t)
+static void fill_operands(struct core_jobs *f, const struct plane *t)
 {
 	bool large = !below(3);
 
@@ -143,7 +143,7 @@ static void fill_operands(struct imc_fixture *f, const struct plane *t)
 		       INT32_MAX + below(2) + below(1 << 20) - (1u << 19));
 }
 
-static void load_banks(struct imc_fixture *f, const struct plane *t)
+static void load_banks(struct core_jobs *f, const struct plane *t)
 {
 	bool in = t->flags & CNNACC_IMC_CONV_INPUT1, weight = t->flags & CNNACC_IMC_CONV_WEIGHT1;
 	bool unit = t->flags & CNNACC_IMC_CONV_UNIT1;
@@ -155,19 +155,19 @@ static void load_banks(struct imc_fixture *f, const struct plane *t)
 
 /* ---- runs ---- */
 
-static void take_outcome(struct imc_fixture *f, const struct plane *t, struct outcome *to)
+static void take_outcome(struct core_jobs *f, const struct plane *t, struct outcome *to)
 {
 	bool unit = t->flags & CNNACC_IMC_CONV_UNIT1;
 
 	to->stats = f->stats;
-	to->peak = if_reg(f, CNNACC_IMC_REG_FIFO_PEAK);
+	to->peak = cj_reg(f, CNNACC_IMC_REG_FIFO_PEAK);
 	for (uint32_t i = 0; i < ELEMENTS(to->counters); i++)
-		to->counters[i] = if_counter(f, CNNACC_IMC_REG_CLOCKS + 8 * i);
+		to->counters[i] = cj_counter(f, CNNACC_IMC_REG_CLOCKS + 8 * i);
 	if_save(f, CNNACC_IMC_UNIT0 + unit, UNIT + BANK, BANK);
 	memcpy(to->unit, f->data + UNIT + BANK, BANK);
 }
 
-static void run_at_once(struct imc_fixture *f, const struct plane *t, struct outcome *to)
+static void run_at_once(struct core_jobs *f, const struct plane *t, struct outcome *to)
 {
 	struct sasm a = { .n = 0 };
 
@@ -176,12 +176,12 @@ static void run_at_once(struct imc_fixture *f, const struct plane *t, struct out
 	sa_conv(&a, t->flags, t->in, t->weight, t->result);
 	sa_wait(&a, CNNACC_IMC_WAIT_IDLE);
 	sa_end(&a);
-	if_ok(f, &a);
+	sq_ok(f, &a);
 	take_outcome(f, t, to);
 }
 
 /* Pieces of a STEP each, as many clocks as the plane takes. */
-static void run_in_steps(struct imc_fixture *f, const struct plane *t, uint64_t clocks,
+static void run_in_steps(struct core_jobs *f, const struct plane *t, uint64_t clocks,
 			 struct outcome *to)
 {
 	uint32_t first = (uint32_t)clocks < 10 ? (uint32_t)clocks : between(1, 10);
@@ -193,7 +193,7 @@ static void run_in_steps(struct imc_fixture *f, const struct plane *t, uint64_t 
 	sa_step(&a, CNNACC_IMC_STEP_VALID, first);
 	sa_steps(&a, clocks - first);
 	sa_end(&a);
-	if_ok(f, &a);
+	sq_ok(f, &a);
 	take_outcome(f, t, to);
 }
 
@@ -235,7 +235,7 @@ static uint64_t written(const struct outcome *o)
 static void compare_planes(const char *cores, uint32_t n_max, bool fp32, uint32_t csus)
 {
 	const struct cm_config config = { 0 };
-	struct imc_fixture *f = if_new(cores, &config);
+	struct core_jobs *f = if_new(cores, &config);
 	static struct outcome whole, steps;
 
 	for (uint32_t i = 0; i < PLANES; i++) {
@@ -279,10 +279,10 @@ static void test_hosts(void **state)
 		for (uint32_t threads = 1; threads <= 3; threads += 2) {
 			struct cm_config config = { .simd = simd, .threads = threads };
 			static uint8_t units[ELEMENTS(planes)][BANK];
-			struct imc_fixture *f;
+			struct core_jobs *f;
 
 			seed = 11;
-			if (!if_possible(&config))
+			if (!cj_possible(&config))
 				continue;
 			f = if_new(BUILD(":cin-max=19"), &config);
 			f->h->budget_ns = threads == 3 ? 1 : MH_BUDGET_NS;

@@ -10,7 +10,7 @@
 #define VALID		CNNACC_IMC_STEP_VALID
 
 struct fixture {
-	struct imc_fixture *f;
+	struct core_jobs *f;
 	struct sasm a;
 	size_t size;
 	char *saved;
@@ -78,14 +78,14 @@ static int load(struct fixture *t)
 /* A job's results: statistics, registers, output. */
 static uint32_t finish(struct fixture *t)
 {
-	struct imc_fixture *f = t->f;
+	struct core_jobs *f = t->f;
 	uint32_t regs[CNNACC_IMC_REG_END / 4];
 
 	mh_work(f->h, 0);
-	assert_true(if_done(f));
+	assert_true(cj_done(f));
 	assert_int_equal(f->done.status_class, CNNACC_STATUS_OK);
 	for (uint32_t i = 0; i < ELEMENTS(regs); i++)
-		regs[i] = if_reg(f, 4 * i);
+		regs[i] = cj_reg(f, 4 * i);
 	assert_int_equal(regs[CNNACC_IMC_REG_STATUS / 4], CNNACC_IMC_STEPPING);
 	return mh_crc32(regs, sizeof(regs)) ^ mh_crc32(&f->stats, sizeof(f->stats)) ^
 	       mh_crc32(f->data + UNIT, 3 * BANK);
@@ -95,7 +95,7 @@ static void begin(struct fixture *t)
 {
 	mh_core_reset(t->f->h, 0);
 	memset(t->f->data + UNIT, 0, 3 * BANK);
-	if_submit(t->f, &t->a);
+	sq_submit(t->f, &t->a);
 }
 
 /* At many steps of a job: a new device goes on from the saved state to the same end. */
@@ -297,7 +297,7 @@ static void test_abort(void **state)
 		save_after(t, at);
 		mh_qwrite(t->f->h, 0, CNNACC_QREG_CTRL, CNNACC_QCTRL_ABORT | CNNACC_QCTRL_ENABLE);
 		mh_work(t->f->h, 0);
-		assert_true(if_done(t->f));
+		assert_true(cj_done(t->f));
 		assert_int_equal(t->f->done.status_class, CNNACC_STATUS_ABORTED);
 		cm_device_save(t->f->h->dev, t->saved);
 		mh_replace_device(t->f->h, CORES);

@@ -58,7 +58,7 @@ static uint32_t float_bits(float value)
 	return bits;
 }
 
-static void put_component(struct imc_fixture *f, uint32_t format, uint32_t base, uint32_t index,
+static void put_component(struct core_jobs *f, uint32_t format, uint32_t base, uint32_t index,
 			  float value)
 {
 	if (format == FP32)
@@ -67,7 +67,7 @@ static void put_component(struct imc_fixture *f, uint32_t format, uint32_t base,
 		f->data[base + index] = (uint8_t)(int8_t)value;
 }
 
-static void put_input(struct imc_fixture *f, const struct imc_setup *p)
+static void put_input(struct core_jobs *f, const struct imc_setup *p)
 {
 	float scale = p->format == FP32 ? 16 : 1;
 	uint32_t i = 0;
@@ -81,7 +81,7 @@ static void put_input(struct imc_fixture *f, const struct imc_setup *p)
 			}
 }
 
-static void put_weights(struct imc_fixture *f, const struct imc_setup *p)
+static void put_weights(struct core_jobs *f, const struct imc_setup *p)
 {
 	float scale = p->format == FP32 ? 3 : 1;
 	uint32_t i = 0;
@@ -101,7 +101,7 @@ static uint32_t results(const struct imc_shape *p)
 	return (p->w - p->n + 1) * (p->h - p->n + 1) * p->cout;
 }
 
-static void load_operands(struct imc_fixture *f, const struct imc_setup *p)
+static void load_operands(struct core_jobs *f, const struct imc_setup *p)
 {
 	uint32_t esz = p->format == FP32 ? 4 : 1;
 
@@ -109,12 +109,12 @@ static void load_operands(struct imc_fixture *f, const struct imc_setup *p)
 	if_load(f, CNNACC_IMC_WEIGHT0, WEIGHT, p->cout * p->n * p->n * p->cin * esz);
 }
 
-static void check_counters(struct imc_fixture *f, const struct vector *v)
+static void check_counters(struct core_jobs *f, const struct vector *v)
 {
 	for (uint32_t i = 0; i < COUNTERS; i++)
-		assert_int_equal(if_counter(f, CNNACC_IMC_REG_CLOCKS + 8 * i), v->counters[i]);
-	assert_int_equal(if_reg(f, CNNACC_IMC_REG_FIFO_PEAK), v->peak);
-	assert_int_equal(if_reg(f, CNNACC_IMC_REG_STATUS), CNNACC_IMC_IDLE);
+		assert_int_equal(cj_counter(f, CNNACC_IMC_REG_CLOCKS + 8 * i), v->counters[i]);
+	assert_int_equal(cj_reg(f, CNNACC_IMC_REG_FIFO_PEAK), v->peak);
+	assert_int_equal(cj_reg(f, CNNACC_IMC_REG_STATUS), CNNACC_IMC_IDLE);
 	assert_int_equal(f->stats.compute_cycles, v->counters[0]);
 	assert_int_equal(f->stats.stall_cycles, v->counters[1]);
 	assert_int_equal(f->stats.mac_slots, v->mac_slots);
@@ -122,7 +122,7 @@ static void check_counters(struct imc_fixture *f, const struct vector *v)
 	assert_int_equal(f->stats.local_read_bytes, v->read_bytes);
 }
 
-static void check_results(struct imc_fixture *f, const struct vector *v)
+static void check_results(struct core_jobs *f, const struct vector *v)
 {
 	uint32_t bytes = 4 * results(&v->shape);
 
@@ -134,7 +134,7 @@ static void check_results(struct imc_fixture *f, const struct vector *v)
 }
 
 /* The memory unit before a plane, which must not matter. */
-static void spoil_unit(struct imc_fixture *f, const struct vector *v)
+static void spoil_unit(struct core_jobs *f, const struct vector *v)
 {
 	memset(f->data + UNIT, 0xff, 4 * results(&v->shape));
 	if_load(f, CNNACC_IMC_UNIT0, UNIT, 4 * results(&v->shape));
@@ -143,7 +143,7 @@ static void spoil_unit(struct imc_fixture *f, const struct vector *v)
 static void check_plane(const struct vector *v)
 {
 	const struct cm_config config = { 0 };
-	struct imc_fixture *f = if_new(v->cores, &config);
+	struct core_jobs *f = if_new(v->cores, &config);
 	struct imc_setup p = imc_compact(v->shape);
 	struct sasm a = { .n = 0 };
 
@@ -155,7 +155,7 @@ static void check_plane(const struct vector *v)
 	sa_conv(&a, 0, 0, 0, 0);
 	sa_wait(&a, CNNACC_IMC_WAIT_IDLE);
 	sa_end(&a);
-	if_ok(f, &a);
+	sq_ok(f, &a);
 	assert_int_equal(f->stats.cycles, 18 + 2 + v->duration + 1);
 	assert_int_equal(f->stats.cycles_serial, 18 + 2 + v->duration + 2);
 	assert_int_equal(f->stats.local_write_bytes, 128 + v->write_bytes);
@@ -169,7 +169,7 @@ static void check_plane_in_steps(const struct vector *v)
 {
 	uint64_t clocks = v->counters[0] + v->counters[1];
 	const struct cm_config config = { 0 };
-	struct imc_fixture *f = if_new(v->cores, &config);
+	struct core_jobs *f = if_new(v->cores, &config);
 	struct imc_setup p = imc_compact(v->shape);
 	struct sasm a = { .n = 0 };
 
@@ -181,12 +181,12 @@ static void check_plane_in_steps(const struct vector *v)
 	sa_conv(&a, STEP, 0, 0, 0);
 	sa_steps(&a, clocks);
 	sa_end(&a);
-	if_ok(f, &a);
+	sq_ok(f, &a);
 	assert_int_equal(f->stats.cycles, 18 + 1 + 1 + v->duration + 1 + 1);
 	assert_int_equal(f->stats.cycles_serial, f->stats.cycles);
 	assert_int_equal(f->stats.local_write_bytes, 128 + v->write_bytes);
 	check_counters(f, v);
-	assert_int_equal(if_reg(f, CNNACC_IMC_REG_SIG) >> 16, clocks);
+	assert_int_equal(cj_reg(f, CNNACC_IMC_REG_SIG) >> 16, clocks);
 	check_results(f, v);
 	mh_free(f->h);
 }
@@ -257,21 +257,21 @@ static uint32_t as_integer(uint32_t bits)
 	return (uint32_t)value;
 }
 
-static void check_clock(struct imc_fixture *f, const struct signals *want, uint32_t *out)
+static void check_clock(struct core_jobs *f, const struct signals *want, uint32_t *out)
 {
-	assert_int_equal(if_reg(f, CNNACC_IMC_REG_SIG), want->sig);
-	assert_int_equal(as_integer(if_reg(f, CNNACC_IMC_REG_P)), want->p);
-	assert_int_equal(as_integer(if_reg(f, CNNACC_IMC_REG_HEAD)), want->head);
+	assert_int_equal(cj_reg(f, CNNACC_IMC_REG_SIG), want->sig);
+	assert_int_equal(as_integer(cj_reg(f, CNNACC_IMC_REG_P)), want->p);
+	assert_int_equal(as_integer(cj_reg(f, CNNACC_IMC_REG_HEAD)), want->head);
 	for (uint32_t m = 0; m < CNNACC_IMC_N_MAX; m++)
-		assert_int_equal(as_integer(if_reg(f, CNNACC_IMC_REG_FIFO(m))),
+		assert_int_equal(as_integer(cj_reg(f, CNNACC_IMC_REG_FIFO(m))),
 				 m < 4 ? want->fifo[m] : 0);
 	if (want->out)
 		*out = want->out;
-	assert_int_equal(as_integer(if_reg(f, CNNACC_IMC_REG_OUT)), *out);
+	assert_int_equal(as_integer(cj_reg(f, CNNACC_IMC_REG_OUT)), *out);
 }
 
 /* The program ends after @clocks while the core is STEPPING; the window keeps the last clock. */
-static void step_clocks(struct imc_fixture *f, const struct imc_setup *p, uint32_t clocks)
+static void step_clocks(struct core_jobs *f, const struct imc_setup *p, uint32_t clocks)
 {
 	struct sasm a = { .n = 0 };
 
@@ -279,10 +279,10 @@ static void step_clocks(struct imc_fixture *f, const struct imc_setup *p, uint32
 	sa_conv(&a, STEP, 0, 0, 0);
 	sa_step(&a, VALID, clocks);
 	sa_end(&a);
-	if_ok(f, &a);
+	sq_ok(f, &a);
 }
 
-static void check_trace(struct imc_fixture *f, const struct trace *t)
+static void check_trace(struct core_jobs *f, const struct trace *t)
 {
 	struct imc_setup p = imc_compact((struct imc_shape){ t->n, FP32, t->w, t->n, 1, 1, 0 });
 	uint32_t out = 0;
@@ -324,7 +324,7 @@ static const struct stalls stalls[] = {
 };
 
 /* Steps one clock at a time and counts those that are stalled. */
-static void check_stalled_clocks(struct imc_fixture *f, const struct stalls *t)
+static void check_stalled_clocks(struct core_jobs *f, const struct stalls *t)
 {
 	struct imc_setup p = imc_compact(t->shape);
 	uint32_t next = 0, count = 0;
@@ -333,16 +333,16 @@ static void check_stalled_clocks(struct imc_fixture *f, const struct stalls *t)
 		bool stalled;
 
 		step_clocks(f, &p, clock);
-		stalled = !(if_reg(f, CNNACC_IMC_REG_SIG) & CNNACC_IMC_SIG_VALID);
-		assert_int_equal(if_reg(f, CNNACC_IMC_REG_SIG) >> 16, clock);
+		stalled = !(cj_reg(f, CNNACC_IMC_REG_SIG) & CNNACC_IMC_SIG_VALID);
+		assert_int_equal(cj_reg(f, CNNACC_IMC_REG_SIG) >> 16, clock);
 		if (t->first[next])
 			assert_int_equal(stalled, clock == t->first[next]);
 		next += stalled && t->first[next];
 		count += stalled;
-		assert_int_equal(if_counter(f, CNNACC_IMC_REG_STALLS), count);
+		assert_int_equal(cj_counter(f, CNNACC_IMC_REG_STALLS), count);
 	}
 	assert_int_equal(count, t->stalls);
-	assert_int_equal(if_reg(f, CNNACC_IMC_REG_STATUS), CNNACC_IMC_IDLE);
+	assert_int_equal(cj_reg(f, CNNACC_IMC_REG_STATUS), CNNACC_IMC_IDLE);
 }
 
 static void test_stalls(void **state)
@@ -352,7 +352,7 @@ static void test_stalls(void **state)
 	(void)state;
 	for (size_t i = 0; i < ELEMENTS(stalls); i++) {
 		const struct stalls *t = &stalls[i];
-		struct imc_fixture *f = if_new(t->cores, &config);
+		struct core_jobs *f = if_new(t->cores, &config);
 		struct imc_setup p = imc_compact(t->shape);
 		struct sasm a = { .n = 0 };
 
@@ -360,7 +360,7 @@ static void test_stalls(void **state)
 		sa_conv(&a, 0, 0, 0, 0);
 		sa_wait(&a, CNNACC_IMC_WAIT_IDLE);
 		sa_end(&a);
-		if_ok(f, &a);
+		sq_ok(f, &a);
 		assert_int_equal(f->stats.compute_cycles, t->clocks);
 		assert_int_equal(f->stats.stall_cycles, t->stalls);
 		assert_int_equal(f->stats.cycles, 21 + t->duration);
@@ -370,7 +370,7 @@ static void test_stalls(void **state)
 }
 
 /* STEPs without VALID: elements are loaded all the same. */
-static void check_pause(struct imc_fixture *f, uint32_t pause, uint32_t count, uint32_t sig)
+static void check_pause(struct core_jobs *f, uint32_t pause, uint32_t count, uint32_t sig)
 {
 	struct imc_setup p = imc_compact(stalls[0].shape);
 	struct sasm a = { .n = 0 };
@@ -381,11 +381,11 @@ static void check_pause(struct imc_fixture *f, uint32_t pause, uint32_t count, u
 	sa_step(&a, 0, pause);
 	sa_step(&a, VALID, 3);
 	sa_end(&a);
-	if_ok(f, &a);
-	assert_int_equal(if_counter(f, CNNACC_IMC_REG_CLOCKS), 3);
-	assert_int_equal(if_counter(f, CNNACC_IMC_REG_STALLS), count);
-	assert_int_equal(if_reg(f, CNNACC_IMC_REG_SIG), sig);
-	assert_int_equal(if_reg(f, CNNACC_IMC_REG_STATUS), CNNACC_IMC_STEPPING);
+	sq_ok(f, &a);
+	assert_int_equal(cj_counter(f, CNNACC_IMC_REG_CLOCKS), 3);
+	assert_int_equal(cj_counter(f, CNNACC_IMC_REG_STALLS), count);
+	assert_int_equal(cj_reg(f, CNNACC_IMC_REG_SIG), sig);
+	assert_int_equal(cj_reg(f, CNNACC_IMC_REG_STATUS), CNNACC_IMC_STEPPING);
 	assert_int_equal(f->stats.cycles, BOOT(&a) + 1 + 1 + 4 + 4 + 2 + 1 + pause + 4 + 1);
 }
 
@@ -423,7 +423,7 @@ static const struct sum sums[] = {
 };
 
 /* A plane at addresses 0 both ways, on results that begin with @start; returns the first result. */
-static uint32_t run_both(struct imc_fixture *f, const struct imc_setup *p, uint32_t flags,
+static uint32_t run_both(struct core_jobs *f, const struct imc_setup *p, uint32_t flags,
 			 uint32_t start)
 {
 	uint32_t result[2];
@@ -440,7 +440,7 @@ static uint32_t run_both(struct imc_fixture *f, const struct imc_setup *p, uint3
 			sa_step(&a, VALID, CNNACC_IMC_CLOCKS_MAX);
 		sa_wait(&a, CNNACC_IMC_WAIT_IDLE);
 		sa_end(&a);
-		if_ok(f, &a);
+		sq_ok(f, &a);
 		if_save(f, CNNACC_IMC_UNIT0, UNIT, 4);
 		result[step] = if_get(f, UNIT);
 	}
@@ -450,7 +450,7 @@ static uint32_t run_both(struct imc_fixture *f, const struct imc_setup *p, uint3
 
 static void test_saturation(void **state)
 {
-	struct imc_fixture *f = *state;
+	struct core_jobs *f = *state;
 
 	for (size_t i = 0; i < ELEMENTS(sums); i++) {
 		const struct sum *t = &sums[i];
@@ -489,7 +489,7 @@ static const struct products products[] = {
 
 static void test_products(void **state)
 {
-	struct imc_fixture *f = *state;
+	struct core_jobs *f = *state;
 
 	for (size_t i = 0; i < ELEMENTS(products); i++) {
 		struct imc_setup p = imc_compact((struct imc_shape){
@@ -502,7 +502,7 @@ static void test_products(void **state)
 }
 
 /* 65 channels: with CIN_MAX 64 the last one is a pass of its own. */
-static uint32_t sum_of_65(struct imc_fixture *f)
+static uint32_t sum_of_65(struct core_jobs *f)
 {
 	struct imc_setup p = imc_compact((struct imc_shape){ 1, FP32, 1, 1, 65, 1, 0 });
 
@@ -533,7 +533,7 @@ static void test_rows(void **state)
 	const uint32_t rows[9] = {
 		BIG, ONE, BIG | SIGN, BIG, BIG | SIGN, ONE, 0x40400000, 0, 0,
 	};
-	struct imc_fixture *f = *state;
+	struct core_jobs *f = *state;
 
 	memcpy(f->data + INPUT, rows, sizeof(rows));
 	for (uint32_t i = 0; i < 9; i++)
@@ -547,7 +547,7 @@ static void test_rows(void **state)
 
 /* ---- whole programs ---- */
 
-static void check_clocks_of_224(struct imc_fixture *f, uint32_t full, uint32_t clocks,
+static void check_clocks_of_224(struct core_jobs *f, uint32_t full, uint32_t clocks,
 				uint32_t rows, uint32_t elements)
 {
 	struct imc_setup p = imc_compact((struct imc_shape){ 3, INT8, 224, 224, 1, 1, full });
@@ -556,11 +556,11 @@ static void check_clocks_of_224(struct imc_fixture *f, uint32_t full, uint32_t c
 	sa_setup(&a, &p);
 	sa_conv(&a, 0, 0, 0, 0);
 	sa_end(&a);
-	if_ok(f, &a);
-	assert_int_equal(if_counter(f, CNNACC_IMC_REG_CLOCKS), clocks);
-	assert_int_equal(if_counter(f, CNNACC_IMC_REG_ROW_READS), rows);
-	assert_int_equal(if_counter(f, CNNACC_IMC_REG_ELEMENT_READS), elements);
-	assert_int_equal(if_reg(f, CNNACC_IMC_REG_STATUS), CNNACC_IMC_RUNNING);
+	sq_ok(f, &a);
+	assert_int_equal(cj_counter(f, CNNACC_IMC_REG_CLOCKS), clocks);
+	assert_int_equal(cj_counter(f, CNNACC_IMC_REG_ROW_READS), rows);
+	assert_int_equal(cj_counter(f, CNNACC_IMC_REG_ELEMENT_READS), elements);
+	assert_int_equal(cj_reg(f, CNNACC_IMC_REG_STATUS), CNNACC_IMC_RUNNING);
 }
 
 static void test_image(void **state)
@@ -574,7 +574,7 @@ static void test_program(void **state)
 	const uint32_t words[6] = {
 		0x00000031, 0x00060008, 0x00050003, 0x00050003, 0x00000018, 0x0000001e,
 	};
-	struct imc_fixture *f = *state;
+	struct core_jobs *f = *state;
 	struct imc_setup p = imc_compact(vectors[0].shape);
 	struct sasm a = { .n = 0 };
 
@@ -583,13 +583,13 @@ static void test_program(void **state)
 	sa_conv(&a, 0, 0, 0, 0);
 	sa_wait(&a, CNNACC_IMC_WAIT_IDLE);
 	sa_end(&a);
-	if_ok(f, &a);
+	sq_ok(f, &a);
 	assert_int_equal(f->stats.cycles, 242);
 	for (uint32_t i = 0; i < 6; i++)
-		assert_int_equal(if_reg(f, CNNACC_IMC_REG_SETUP(i)), words[i]);
+		assert_int_equal(cj_reg(f, CNNACC_IMC_REG_SETUP(i)), words[i]);
 	a.c[2] = a.c[3];
 	a.n = 3;
-	if_ok(f, &a);
+	sq_ok(f, &a);
 	assert_int_equal(f->stats.cycles, 241);
 }
 
@@ -600,11 +600,11 @@ int main(void)
 		cmocka_unit_test(test_planes_in_steps),
 		IT(test_signals),
 		cmocka_unit_test(test_stalls),
-		cmocka_unit_test_setup_teardown(test_pauses, setup_port16, if_teardown),
+		cmocka_unit_test_setup_teardown(test_pauses, setup_port16, cj_teardown),
 		IT(test_saturation),
 		IT(test_products),
 		IT(test_passes),
-		cmocka_unit_test_setup_teardown(test_passes_of_32, setup_cin32, if_teardown),
+		cmocka_unit_test_setup_teardown(test_passes_of_32, setup_cin32, cj_teardown),
 		IT(test_rows),
 		IT(test_image),
 		IT(test_program),
