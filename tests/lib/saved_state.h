@@ -1,38 +1,60 @@
 /* SPDX-License-Identifier: MIT */
-/* A device's saved state, altered so that its checksum is right (cm_device_save()). */
+/*
+ * A device's saved state (cm_device_save()): a job of any core, saved in the middle of it, goes on
+ * in a new device; states that were altered, with the right checksum, are refused or do no harm.
+ */
 #ifndef SAVED_STATE_H
 #define SAVED_STATE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "core_jobs.h"
 
-#include <cmocka.h>
-
-#include "cnnacc_hw.h"
-
-#define SAVED_SUM	16	/* offset of the checksum */
-#define SAVED_SUMMED	24	/* first byte it covers */
+#define SAVED_SUMMED	24	/* first byte that the checksum covers */
 /* Offset of core 0's state, behind registers, queue and job. */
 #define SAVED_CORE \
 	(SAVED_SUMMED + 8 + CNNACC_MAX_CORES * CNNACC_CORE_ENTRY_SIZE + 48 + 248 + 296)
 
-/* Sets the checksum that the format documents. */
-static inline void saved_state_sum(char *saved, size_t size)
-{
-	const char *p = saved + SAVED_SUMMED;
-	uint64_t sum = 0xcbf29ce484222325u, word;
-	size_t len = size - SAVED_SUMMED;
+/** struct saved_job - a job that is saved, and what its end is known by. */
+struct saved_job {
+	struct core_jobs f;
+	const char *cores;		/* the device, as in cm_config_set() */
+	struct cnnacc_packet packet;
+	uint8_t *out;			/* memory that the job writes, zero at its start */
+	size_t out_bytes;
+	uint32_t regs;			/* registers of the core's window, from its first on */
+	unsigned int stride;		/* steps from a save to the next */
+	unsigned int steps;		/* that the job takes at least */
+	char *state;
+	size_t state_bytes;
+};
 
-	for (; len >= 8; p += 8, len -= 8) {
-		memcpy(&word, p, 8);
-		sum = (sum ^ word) * 0x100000001b3u;
-		sum ^= sum >> 32;
-	}
-	assert_int_equal(len, 0);
-	memcpy(saved + SAVED_SUM, &sum, 8);
-}
+/* The members up to @steps are there. */
+void sj_start(struct saved_job *j);
+int sj_teardown(void **state);
+
+/* Starts the job and does some steps of it; false if that was all it has. */
+bool sj_run(struct saved_job *j, unsigned int steps);
+void sj_save(struct saved_job *j);
+/* Starts the job, does some steps of it and saves the state. */
+void sj_save_after(struct saved_job *j, unsigned int steps);
+/* Loads the state into the device; -1, with a message, if it is refused. */
+int sj_load(struct saved_job *j);
+/* Saves the state and loads it into a new device. */
+void sj_move(struct saved_job *j);
+/* Runs the job to its end, which has to be a good one, and returns a checksum of all it left. */
+uint32_t sj_finish(struct saved_job *j);
+
+/* The state, altered by the caller, is refused with a message that has @says. */
+void sj_refused(struct saved_job *j, const char *says);
+/*
+ * Alters the state in @count ways, at up to three places of those that @place returns as offsets,
+ * multiples of 4: each is refused, or runs without harm.  Returns how many were not refused;
+ * leaves a new device.
+ */
+unsigned int sj_forge(struct saved_job *j, unsigned int count, size_t (*place)(uint64_t *seed),
+		      uint64_t *seed);
+
+/* Tests whose state is a struct saved_job. */
+void test_save_everywhere(void **state);
+void test_budgets(void **state);
 
 #endif

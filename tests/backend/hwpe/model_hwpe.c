@@ -1073,140 +1073,69 @@ static void long_program(struct sasm *a)
 	sa_end(a);
 }
 
-static uint32_t finish(struct core_jobs *f)
+static int start_long(void **state)
 {
-	mh_work(f->h, 0);
-	assert_true(cj_done(f));
-	assert_int_equal(f->done.status_class, CNNACC_STATUS_OK);
-	f->done.fence = 0;
-	f->done.start_ns = 0;
-	f->done.end_ns = 0;
-	return mh_crc32(&f->done, sizeof(f->done)) ^ mh_crc32(&f->stats, sizeof(f->stats)) ^
-	       mh_crc32(f->data + 8 * PAGE, 8 * PAGE);
-}
-
-static int load(struct core_jobs *f, const char *saved)
-{
-	char err[CM_ERR_LEN] = "";
-	int ret = cm_device_load(f->h->dev, saved, cm_device_state_size(f->h->dev), err);
-
-	assert_true(ret == 0 || (ret == -1 && err[0]));
-	return ret;
-}
-
-static void start_long(struct core_jobs *f)
-{
+	const struct cm_config config = { 0 };
+	static struct saved_job j;
 	struct sasm a = { .n = 0 };
 	uint64_t seed = 3;
 
+	j = (struct saved_job){
+		.f = *hf_new(&config), .cores = CORES, .out_bytes = 8 * PAGE,
+		.regs = CNNACC_HWPE_REG_ACC(0, 8) / 4, .stride = 1, .steps = 100,
+	};
+	j.out = j.f.data + 8 * PAGE;
 	for (uint32_t i = 0; i < 8 * PAGE; i++)
-		f->data[i] = (uint8_t)mh_random(&seed);
-	memset(f->data + 8 * PAGE, 0, 8 * PAGE);
+		j.f.data[i] = (uint8_t)mh_random(&seed);
 	long_program(&a);
-	sq_submit(f, &a);
-}
-
-/* At every step of a job: a new device goes on from the saved state to the same end. */
-static void test_save_everywhere(void **state)
-{
-	struct core_jobs *f = *state;
-	char *saved = malloc(cm_device_state_size(f->h->dev));
-	uint32_t expected, steps = 0;
-
-	start_long(f);
-	expected = finish(f);
-	for (unsigned int at = 0;; at++) {
-		bool more = true;
-
-		mh_core_reset(f->h, 0);
-		start_long(f);
-		for (steps = 0; more && steps < at; steps++)
-			more = mh_work_once(f->h, 0, 1);
-		if (!more)
-			break;
-		cm_device_save(f->h->dev, saved);
-		mh_replace_device(f->h, CORES);
-		assert_int_equal(load(f, saved), 0);
-		assert_int_equal(finish(f), expected);
-	}
-	assert_true(steps > 100);
-	free(saved);
+	j.packet = cj_packet(&j.f, (const uint32_t *)a.c, sq_words(&a));
+	sj_start(&j);
+	*state = &j;
+	return 0;
 }
 
 /* A job suspended by an event is still suspended after its state is loaded. */
 static void test_save_suspended(void **state)
 {
-	struct core_jobs *f = *state;
-	char *saved = malloc(cm_device_state_size(f->h->dev));
+	struct saved_job *j = *state;
+	struct model_host *h = j->f.h;
 
-	f->flags = CNNACC_PACKET_EVENT_WAIT;
-	start_long(f);
+	j->packet.flags |= CNNACC_PACKET_EVENT_WAIT;
+	sj_run(j, 0);
 	for (uint32_t i = 1; i <= 16; i++) {
-		mh_work(f->h, 0);
-		cm_device_save(f->h->dev, saved);
-		mh_replace_device(f->h, CORES);
-		assert_int_equal(load(f, saved), 0);
-		assert_int_equal(mh_qread(f->h, 0, CNNACC_QREG_EVENT_COUNT), i);
-		assert_false(mh_work_once(f->h, 0, MH_BUDGET_NS));
-		assert_int_equal(cj_reg(f, CNNACC_SEQ_REG_STATE), CNNACC_SEQ_EVENT);
-		mh_qwrite(f->h, 0, CNNACC_QREG_EVENT_ACK, 1);
+		mh_work(h, 0);
+		sj_move(j);
+		assert_int_equal(mh_qread(h, 0, CNNACC_QREG_EVENT_COUNT), i);
+		assert_false(mh_work_once(h, 0, MH_BUDGET_NS));
+		assert_int_equal(cj_reg(&j->f, CNNACC_SEQ_REG_STATE), CNNACC_SEQ_EVENT);
+		mh_qwrite(h, 0, CNNACC_QREG_EVENT_ACK, 1);
 	}
-	finish(f);
-	free(saved);
+	sj_finish(j);
 }
 
-static void mutate(char *saved, uint64_t *seed)
+/* Build parameters, registers, queue, job and the head of the core's state. */
+static size_t any_place(uint64_t *seed)
 {
-	static const uint32_t values[] = {
-		0, 1, 2, 3, 4, 5, 7, 8, 64, 0xff, 0x100, 0xffff, 0x10000, 0x7fffffff, 0x80000000,
-		0xfffffffe, 0xffffffff,
-	};
-	/* Build parameters, registers, queue, job and the head of the core's state. */
-	uint32_t head = 8 + CNNACC_MAX_CORES * CNNACC_CORE_ENTRY_SIZE + 40 + 248 + 296 + 1100;
-	uint32_t at = mh_random(seed) % (head / 4) * 4, value;
-
-	value = values[mh_random(seed) % (sizeof(values) / sizeof(values[0]))];
-	if (mh_random(seed) & 1)
-		value = mh_random(seed);
-	memcpy(saved + SAVED_SUMMED + at, &value, 4);
+	return SAVED_SUMMED + mh_random(seed) % ((SAVED_CORE - SAVED_SUMMED + 1100) / 4) * 4;
 }
 
 /* An altered state with a valid checksum is refused, or runs without harm. */
 static void test_forged(void **state)
 {
 	static const unsigned int points[] = { 0, 2, 20, 90, 115, 130, 150, 200 };
-	struct core_jobs *f = *state;
-	size_t size = cm_device_state_size(f->h->dev);
-	char *good = malloc(size), *saved = malloc(size);
+	struct saved_job *j = *state;
 	unsigned int taken = 0;
 	uint64_t seed = 1;
 
-	for (unsigned int i = 0; i < 4000; i++) {
-		if (i % 500 == 0) {
-			f->flags = i % 1000 ? CNNACC_PACKET_EVENT_WAIT : 0;
-			mh_replace_device(f->h, CORES);
-			mh_core_reset(f->h, 0);
-			start_long(f);
-			for (unsigned int j = 0; j < points[i / 500]; j++)
-				mh_work_once(f->h, 0, 1);
-			cm_device_save(f->h->dev, good);
-		}
-		memcpy(saved, good, size);
-		for (unsigned int j = 0; j <= i % 3; j++)
-			mutate(saved, &seed);
-		saved_state_sum(saved, size);
-		if (load(f, saved))
-			continue;
-		taken++;
-		for (unsigned int j = 0; j < 60 && mh_work_once(f->h, 0, 20000); j++)
-			mh_qwrite(f->h, 0, CNNACC_QREG_EVENT_ACK, 1);
-		cm_device_save(f->h->dev, saved);
-		assert_int_equal(load(f, saved), 0);
+	for (size_t i = 0; i < ELEMENTS(points); i++) {
+		sj_save_after(j, points[i]);
+		taken += sj_forge(j, 500, any_place, &seed);
+		j->packet.flags ^= CNNACC_PACKET_EVENT_WAIT;
 	}
 	assert_in_range(taken, 400, 3800);
-	free(saved);
-	free(good);
 }
+
+#define LONG(name)	cmocka_unit_test_setup_teardown(name, start_long, sj_teardown)
 
 int main(void)
 {
@@ -1218,7 +1147,8 @@ int main(void)
 		HT(test_drain_refused), HT(test_relu_vectors), HT(test_vectors),
 		cmocka_unit_test_setup_teardown(test_windows, NULL, cj_teardown),
 		cmocka_unit_test_setup_teardown(test_threads, NULL, cj_teardown),
-		HT(test_save_everywhere), HT(test_save_suspended), HT(test_forged),
+		LONG(test_save_everywhere), LONG(test_budgets), LONG(test_save_suspended),
+		LONG(test_forged),
 	};
 
 	return cmocka_run_group_tests_name("model_hwpe", tests, NULL, NULL);
