@@ -5,6 +5,7 @@
 
 #include "fields.h"
 #include "../fp32.h"
+#include "../min_max.h"
 
 #define WEIGHT_BANK_0	CNNACC_CCP_DATA_BANKS	/* banks: two data, then four weight */
 #define BANKS		(CNNACC_CCP_DATA_BANKS + CNNACC_CCP_WEIGHT_BANKS)
@@ -62,16 +63,6 @@ struct work {
 static int64_t ceil_div(int64_t a, int64_t b)
 {
 	return (a + b - 1) / b;
-}
-
-static int64_t min64(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
-static int64_t max64(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
 }
 
 static uint64_t max_u64(uint64_t a, uint64_t b)

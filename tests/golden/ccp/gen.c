@@ -3,22 +3,13 @@
 
 #include <string.h>
 
+#include "../min_max.h"
 #include "../spoil.h"
 
 #define LINE_WORDS	(CNNACC_LINE_SIZE / 4)
 #define TARGETS		(CNNACC_CCP_TARGET_MASK + 1)	/* instructions that BNZ reaches */
 #define LAST_LINE	0xffffffc0u
 #define READABLE	CNNACC_PTE_READ
-
-static int64_t min64(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
-static int64_t max64(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
 
 /* ---------------------------------------------------------- the program */
 

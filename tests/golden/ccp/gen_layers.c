@@ -3,18 +3,10 @@
 
 #include <string.h>
 
+#include "../min_max.h"
+
 #define LINE_WORDS	(CNNACC_LINE_SIZE / 4)
 #define TRIES		200
-
-static int64_t min64(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
-static int64_t max64(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
 
 /* low..high, small values more often. */
 static int64_t pick_small(struct gen *gen, int64_t low, int64_t high)

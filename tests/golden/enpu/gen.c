@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "../min_max.h"
 #include "../spoil.h"
 #include "../stream.h"
 
@@ -28,11 +29,6 @@ bool gen_enpu_due(struct gen_enpu *gen, enum gen_enpu_kind kind, unsigned int pe
 		return false;
 	gen->spoilt = true;
 	return true;
-}
-
-static int64_t min64(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
 }
 
 void gen_enpu_emit(struct gen_enpu *gen, const struct cnnacc_seq_command *c)

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Format, sizes and areas of a random legal layer. */
 #include "gen.h"
-
-static int64_t min64(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
+#include "../min_max.h"
 
 /* ----------------------------------------------------------------- format */
 

@@ -6,21 +6,12 @@
 
 #include <string.h>
 
+#include "../min_max.h"
 #include "../words.h"
 
 static uint64_t max_u64(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
-}
-
-static int64_t max64(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
-
-static int64_t min64(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
 }
 
 static int64_t update_depth(const struct golden_gcu_layer *l)

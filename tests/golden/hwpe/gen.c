@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "../min_max.h"
 #include "../spoil.h"
 
 #define LINE		CNNACC_LINE_SIZE
@@ -25,11 +26,6 @@ bool gen_hwpe_due(struct gen_hwpe *gen, enum gen_hwpe_kind kind, unsigned int pe
 		return false;
 	gen->spoilt = true;
 	return true;
-}
-
-static int64_t min64(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
 }
 
 /* ----------------------------------------------------------------- loops */

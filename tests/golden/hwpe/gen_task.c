@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "gen.h"
+#include "../min_max.h"
 
 #define ACCS	CNNACC_HWPE_ACCS
 #define PES	CNNACC_HWPE_PES
@@ -15,16 +16,6 @@ struct task {
 	uint32_t base[ACCS];
 	int64_t room[ACCS];
 };
-
-static int64_t min64(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
-static int64_t max64(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
 
 static int64_t width_of(const struct task *t)
 {

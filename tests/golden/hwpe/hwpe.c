@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../fields.h"
+#include "../min_max.h"
 #include "../words.h"
 
 #define PES		CNNACC_HWPE_PES
@@ -50,11 +51,6 @@ struct golden_hwpe {
 	bool fresh[ACCS][PES];		/* not drained since that window */
 	struct golden_hwpe_coverage coverage;
 };
-
-static int64_t min64(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
 
 static uint64_t max_u64(uint64_t a, uint64_t b)
 {

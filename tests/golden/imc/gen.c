@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../fp32.h"
+#include "../min_max.h"
 #include "../spoil.h"
 #include "../stream.h"
 
@@ -29,11 +30,6 @@ bool gen_imc_due(struct gen_imc *gen, enum gen_imc_kind kind, unsigned int perce
 		return false;
 	gen->spoilt = true;
 	return true;
-}
-
-static int64_t min64(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
 }
 
 void gen_imc_emit(struct gen_imc *gen, const struct cnnacc_seq_command *c)

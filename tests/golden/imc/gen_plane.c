@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "gen.h"
+#include "../min_max.h"
 
 #define MACS_MAX	60000	/* of a plane, and those that are rare */
 #define MACS_RARE	600000
 #define CLOCKS_MAX	5000
 #define BYTES_MAX	0xa000	/* between the first and the last byte of what a bank holds */
-
-static int64_t min64(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
 
 /* Few, around @unit or more. */
 static int64_t channels(struct gen_imc *gen, int64_t unit)

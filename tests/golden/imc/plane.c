@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* Geometry of a plane, and what it costs as a whole. */
 #include "state.h"
+#include "../min_max.h"
 
 #define RESULT_BYTES	4
-
-static int64_t min64(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
 
 static int64_t ceil_div(int64_t a, int64_t b)
 {

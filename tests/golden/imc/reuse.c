@@ -17,6 +17,7 @@
 
 #include "script.h"
 #include "state.h"
+#include "../min_max.h"
 
 /** struct layer - a line of the input. */
 struct layer {
@@ -32,16 +33,6 @@ struct reuse {
 static int64_t ceil_div(int64_t a, int64_t b)
 {
 	return (a + b - 1) / b;
-}
-
-static int64_t max64(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
-
-static int64_t min64(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
 }
 
 static void add_plane(const struct golden_imc *imc, const struct imc_plane *p, struct reuse *r)

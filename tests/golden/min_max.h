@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GOLDEN_MIN_MAX_H
+#define GOLDEN_MIN_MAX_H
+
+#include <stdint.h>
+
+static inline int64_t min64(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static inline int64_t max64(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+#endif /* GOLDEN_MIN_MAX_H */
