@@ -102,6 +102,21 @@ void spoil_memory(struct prng *prng, struct job *job)
 	spoil_region(prng, job, pick_region(prng, job));
 }
 
+void spoil_fault(struct prng *prng, struct job *job)
+{
+	if (prng_chance(prng, 85))
+		spoil_memory(prng, job);
+	if (prng_chance(prng, 3))
+		job->packet.root = IMAGE_HOLE;
+}
+
+void spoil_program(struct prng *prng, struct program *program)
+{
+	for (int64_t n = prng_range(prng, 1, 3); n; n--)
+		program->word[prng_range(prng, 0, program->length - 1)] ^=
+			1u << prng_range(prng, 0, 31);
+}
+
 void spoil_packet(struct prng *prng, struct cnnacc_packet *p, uint32_t program_max,
 		  uint64_t job_cycles_max)
 {

@@ -6,6 +6,11 @@ unsigned int stream_length(const struct program *program)
 	return program->length / COMMAND_WORDS;
 }
 
+int64_t stream_room(const struct program *program, uint32_t bytes)
+{
+	return (int64_t)(bytes / sizeof(struct cnnacc_seq_command)) - stream_length(program);
+}
+
 void stream_emit(struct program *program, __u32 op, const __u32 arg[7])
 {
 	program_emit(program, op);

@@ -3,6 +3,8 @@
 #ifndef GOLDEN_STREAM_H
 #define GOLDEN_STREAM_H
 
+#include <stdint.h>
+
 #include "cnnacc_seq.h"
 #include "program.h"
 
@@ -15,6 +17,8 @@ struct stream_rows {
 
 /* Commands so far. */
 unsigned int stream_length(const struct program *program);
+/* Commands that a program memory of @bytes has room for, beside them. */
+int64_t stream_room(const struct program *program, uint32_t bytes);
 /* @op: operation, flags and bits 31:16. */
 void stream_emit(struct program *program, __u32 op, const __u32 arg[7]);
 void stream_copy(struct program *program, unsigned int memory, __u32 flags, __u32 va,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../min_max.h"
+#include "../random_job.h"
 #include "../spoil.h"
 
 #define LINE_WORDS	(CNNACC_LINE_SIZE / 4)
@@ -417,10 +418,8 @@ static void finish(struct gen *gen)
 			(gen_chance(gen, 30) ? CNNACC_PACKET_IRQ : 0);
 	if (!packet->flags)
 		packet->stats_va = prng_next(&gen->prng);
-	if (gen->kind == GEN_FAULT && gen_chance(gen, 85))
-		spoil_memory(&gen->prng, gen->job);
-	if (gen->kind == GEN_FAULT && gen_chance(gen, 3))
-		packet->root = IMAGE_HOLE;
+	if (gen->kind == GEN_FAULT)
+		spoil_fault(&gen->prng, gen->job);
 	if (gen->kind == GEN_PACKET)
 		spoil_packet(&gen->prng, packet, gen->params.icache, gen->job_cycles_max);
 }
@@ -436,9 +435,7 @@ void gen_job(struct gen *gen, enum gen_kind kind, uint64_t seed,
 	gen->kind = kind;
 	gen->spoilt = false;
 	gen->macs = gen_chance(gen, 1) ? 20000000 : gen_chance(gen, 4) ? 1000000 : 60000;
-	places_begin(&gen->places, &gen->prng, kind == GEN_FAULT ? PLACES_NEAR : 3);
-	job_begin(job, image, &gen->prng);
-	job->packet.ctx_id = gen_chance(gen, 80) ? 7 : gen_chance(gen, 50) ? 0 : 65535;
+	random_job_begin(job, image, &gen->places, &gen->prng, kind == GEN_FAULT);
 	job->packet.cycle_limit = job_cycles_max;
 	if (gen_chance(gen, 50) && job_cycles_max > 1u << 30)
 		job->packet.cycle_limit = 1u << 30;

@@ -7,8 +7,6 @@
 #include "../spoil.h"
 #include "../stream.h"
 
-#define LINE		CNNACC_LINE_SIZE
-#define LAST_LINE	0xffffffc0u
 #define WORD		CNNACC_ENPU_WORD_BYTES
 #define PARAM(memory)	((uint32_t)(memory) << CNNACC_SEQ_PARAM_SHIFT)
 #define SPOILT_CYCLES	60000	/* of a job that may do anything */
@@ -41,13 +39,9 @@ void gen_enpu_emit(struct gen_enpu *gen, const struct cnnacc_seq_command *c)
 
 /* ------------------------------------------------------------------- memory */
 
-static struct gen_enpu_region region(struct gen_enpu *gen, uint64_t bytes, uint32_t permissions)
+static struct random_region region(struct gen_enpu *gen, uint64_t bytes, uint32_t permissions)
 {
-	uint64_t lines = (bytes + LINE - 1) / LINE;
-	struct gen_enpu_region r = { places_take(&gen->places, lines), lines * LINE };
-
-	job_region(gen->job, r.va, lines, permissions);
-	return r;
+	return random_job_region(gen->job, &gen->places, bytes, permissions);
 }
 
 /* Values of maps: any, extremes, or near zero. */
@@ -86,50 +80,6 @@ static void pick_memory(struct gen_enpu *gen)
 
 /* ------------------------------------------------------------ COPY2D, FILL */
 
-/** struct bytes - of a local memory, or of one of its banks. */
-struct bytes {
-	unsigned int memory;
-	int64_t first, length;
-};
-
-static void copy(struct gen_enpu *gen, struct bytes local, bool out)
-{
-	const struct gen_enpu_region *r = out ? &gen->sink : &gen->source;
-	int64_t rows = enpu_pick(gen, 1, 4), bytes, room;
-	struct cnnacc_seq_command c = {
-		.op = CNNACC_SEQ_COPY2D | (out ? CNNACC_SEQ_TO_MEMORY : 0) | PARAM(local.memory),
-	};
-
-	bytes = enpu_pick(gen, 1, min64(local.length, min64(r->length, 2000)) / rows);
-	c.arg[2] = enpu_chance(gen, 3) ? 0 : rows;
-	c.arg[3] = enpu_chance(gen, 3) ? 0 : bytes;
-	if (rows > 1) {
-		c.arg[4] = enpu_pick(gen, 0, (r->length - bytes) / (rows - 1));
-		c.arg[5] = enpu_pick(gen, 0, (local.length - bytes) / (rows - 1));
-	}
-	room = r->length - ((rows - 1) * c.arg[4] + bytes);
-	c.arg[0] = r->va + enpu_pick(gen, 0, room);
-	room = local.length - ((rows - 1) * c.arg[5] + bytes);
-	c.arg[1] = local.first + (enpu_chance(gen, 25) ? 0 : enpu_chance(gen, 25) ? room :
-				  enpu_pick(gen, 0, room));
-	gen_enpu_emit(gen, &c);
-}
-
-static void fill(struct gen_enpu *gen, struct bytes local)
-{
-	int64_t rows = enpu_pick(gen, 1, 4), bytes = enpu_pick(gen, 1, min64(local.length, 64) / 4);
-	struct cnnacc_seq_command c = { .op = CNNACC_SEQ_FILL | PARAM(local.memory) };
-	int64_t room;
-
-	c.arg[0] = enpu_pick(gen, 0, 255);
-	c.arg[2] = rows;
-	c.arg[3] = enpu_chance(gen, 5) ? 0 : bytes;
-	c.arg[5] = rows > 1 ? enpu_pick(gen, 0, (local.length - bytes) / (rows - 1)) : 0;
-	room = local.length - ((rows - 1) * c.arg[5] + bytes);
-	c.arg[1] = local.first + enpu_pick(gen, 0, room);
-	gen_enpu_emit(gen, &c);
-}
-
 static void irq(struct gen_enpu *gen)
 {
 	struct cnnacc_seq_command c = { CNNACC_SEQ_IRQ, { prng_next(&gen->prng) } };
@@ -137,17 +87,23 @@ static void irq(struct gen_enpu *gen)
 	gen_enpu_emit(gen, &c);
 }
 
-static void rows(struct gen_enpu *gen, struct bytes local)
+static void rows(struct gen_enpu *gen, struct random_bytes local)
 {
-	if (enpu_chance(gen, 30))
-		fill(gen, local);
-	else
-		copy(gen, local, enpu_chance(gen, 40));
+	struct cnnacc_seq_command c;
+	bool out;
+
+	if (enpu_chance(gen, 30)) {
+		c = random_fill(&gen->prng, &local);
+	} else {
+		out = enpu_chance(gen, 40);
+		c = random_copy(&gen->prng, &local, out ? &gen->sink : &gen->source, out);
+	}
+	gen_enpu_emit(gen, &c);
 }
 
-static struct bytes whole(const struct gen_enpu *gen, unsigned int memory)
+static struct random_bytes whole(const struct gen_enpu *gen, unsigned int memory)
 {
-	return (struct bytes){ memory, 0, gen->bytes[memory] };
+	return (struct random_bytes){ memory, 0, gen->bytes[memory] };
 }
 
 static void simple(struct gen_enpu *gen)
@@ -180,7 +136,7 @@ static void bank_rows(struct gen_enpu *gen, bool any)
 		bank = enpu_pick(gen, 0, count - 1);
 		half = gen->bytes[bank / 2] / 2;
 		if (any || !(claimed >> bank & 1)) {
-			rows(gen, (struct bytes){ bank / 2, bank % 2 * half, half });
+			rows(gen, (struct random_bytes){ bank / 2, bank % 2 * half, half });
 			return;
 		}
 	}
@@ -212,12 +168,10 @@ static void beside(struct gen_enpu *gen)
 
 /* -------------------------------------------------------------- the program */
 
-static void load_bytes(struct gen_enpu *gen, struct bytes local, const uint8_t *bytes)
+static void load_bytes(struct gen_enpu *gen, struct random_bytes local, const uint8_t *bytes)
 {
-	struct gen_enpu_region r = region(gen, local.length, CNNACC_PTE_READ);
-	struct cnnacc_seq_command c = {
-		CNNACC_SEQ_COPY2D | PARAM(local.memory), { r.va, local.first, 1, local.length },
-	};
+	struct random_region r = region(gen, local.length, CNNACC_PTE_READ);
+	struct cnnacc_seq_command c = copy_all(&local, r.va, false);
 
 	space_write(&gen->job->space, r.va, bytes, local.length);
 	gen_enpu_emit(gen, &c);
@@ -247,15 +201,15 @@ static void load_program(struct gen_enpu *gen)
 	}
 	insns[16 * gen->insns] = CNNACC_ENPU_STOP;
 	gen_enpu_spoil_words(gen, insns, records);
-	load_bytes(gen, (struct bytes){ CNNACC_ENPU_ITCM, 16 * gen->start,
+	load_bytes(gen, (struct random_bytes){ CNNACC_ENPU_ITCM, 16 * gen->start,
 					16 * (gen->insns + 1) }, insns);
-	load_bytes(gen, (struct bytes){ CNNACC_ENPU_TABLE, 64 * gen->start,
+	load_bytes(gen, (struct random_bytes){ CNNACC_ENPU_TABLE, 64 * gen->start,
 					64 * (gen->insns + 1) }, records);
 }
 
-static struct bytes part(const struct gen_enpu *gen, unsigned int memory)
+static struct random_bytes part(const struct gen_enpu *gen, unsigned int memory)
 {
-	return (struct bytes){ memory, WORD * gen->low[memory], WORD * gen->span[memory] };
+	return (struct random_bytes){ memory, WORD * gen->low[memory], WORD * gen->span[memory] };
 }
 
 /* Maps are whatever is in the source, again and again, or what the program before has left. */
@@ -273,12 +227,9 @@ static void load_maps(struct gen_enpu *gen, unsigned int memory)
 
 static void unload(struct gen_enpu *gen, unsigned int memory)
 {
-	struct bytes local = part(gen, memory);
-	struct gen_enpu_region r = region(gen, local.length, CNNACC_PTE_WRITE);
-	struct cnnacc_seq_command c = {
-		CNNACC_SEQ_COPY2D | CNNACC_SEQ_TO_MEMORY | PARAM(memory),
-		{ r.va, local.first, 1, local.length },
-	};
+	struct random_bytes local = part(gen, memory);
+	struct random_region r = region(gen, local.length, CNNACC_PTE_WRITE);
+	struct cnnacc_seq_command c = copy_all(&local, r.va, true);
 
 	gen_enpu_emit(gen, &c);
 }
@@ -318,11 +269,9 @@ static void program(struct gen_enpu *gen, bool last)
 	unload(gen, CNNACC_ENPU_SKIP);
 }
 
-/* Commands that the program memory has room for. */
 static int64_t room(const struct gen_enpu *gen)
 {
-	return gen->params.program / sizeof(struct cnnacc_seq_command) -
-	       (int64_t)stream_length(&gen->job->program);
+	return stream_room(&gen->job->program, gen->params.program);
 }
 
 static void write_stream(struct gen_enpu *gen)
@@ -341,39 +290,14 @@ static void write_stream(struct gen_enpu *gen)
 
 /* ------------------------------------------------------------------ the job */
 
-static void flip(struct gen_enpu *gen)
-{
-	struct program *program = &gen->job->program;
-
-	if (gen->kind != GEN_ENPU_FLIP || gen->spoilt)
-		return;
-	for (int64_t n = enpu_pick(gen, 1, 3); n; n--)
-		program->word[enpu_pick(gen, 0, program->length - 1)] ^= 1u << enpu_pick(gen, 0, 31);
-}
-
 static void finish(struct gen_enpu *gen, uint64_t job_cycles_max)
 {
-	struct cnnacc_packet *packet = &gen->job->packet;
-	uint32_t length = 4 * gen->job->program.length;
-	uint32_t program_va = places_take(&gen->places, (length + LINE - 1) / LINE);
-	uint32_t stats_va = places_take(&gen->places, 2);
-
-	if (gen->kind == GEN_ENPU_FAULT && enpu_chance(gen, 6))
-		program_va = LAST_LINE;
-	if (gen->kind == GEN_ENPU_FAULT && enpu_chance(gen, 6))
-		stats_va = LAST_LINE;
-	job_finish(gen->job, program_va, stats_va);
-	packet->flags = (enpu_chance(gen, 95) ? CNNACC_PACKET_STATS : 0) |
-			(enpu_chance(gen, 30) ? CNNACC_PACKET_IRQ : 0) |
-			(enpu_chance(gen, 30) ? CNNACC_PACKET_EVENT_WAIT : 0);
-	if (!(packet->flags & CNNACC_PACKET_STATS))
-		packet->stats_va = prng_next(&gen->prng);
-	if (gen->kind == GEN_ENPU_FAULT && enpu_chance(gen, 85))
-		spoil_memory(&gen->prng, gen->job);
-	if (gen->kind == GEN_ENPU_FAULT && enpu_chance(gen, 3))
-		packet->root = IMAGE_HOLE;
+	random_job_finish(gen->job, &gen->places, gen->kind == GEN_ENPU_FAULT);
+	random_job_flags(gen->job, &gen->prng);
+	if (gen->kind == GEN_ENPU_FAULT)
+		spoil_fault(&gen->prng, gen->job);
 	if (gen->kind == GEN_ENPU_PACKET)
-		spoil_packet(&gen->prng, packet, gen->params.program, job_cycles_max);
+		spoil_packet(&gen->prng, &gen->job->packet, gen->params.program, job_cycles_max);
 }
 
 /* Jobs that are legal whatever they are for may take any time; the damage of others may be long. */
@@ -393,14 +317,13 @@ void gen_enpu_job(struct gen_enpu *gen, enum gen_enpu_kind kind, uint64_t seed,
 	gen->params = *params;
 	gen->job = job;
 	gen->kind = kind;
-	places_begin(&gen->places, &gen->prng, kind == GEN_ENPU_FAULT ? PLACES_NEAR : 3);
-	job_begin(job, image, &gen->prng);
-	job->packet.ctx_id = enpu_chance(gen, 80) ? 7 : enpu_chance(gen, 50) ? 0 : 65535;
+	random_job_begin(job, image, &gen->places, &gen->prng, kind == GEN_ENPU_FAULT);
 	job->packet.cycle_limit = job_cycles_max;
 	if (!may_be_long(kind))
 		job->packet.cycle_limit = min64(job_cycles_max, SPOILT_CYCLES);
 	write_stream(gen);
-	flip(gen);
+	if (kind == GEN_ENPU_FLIP && !gen->spoilt)
+		spoil_program(&gen->prng, &job->program);
 	finish(gen, job_cycles_max);
 }
 

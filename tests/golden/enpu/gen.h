@@ -4,7 +4,7 @@
 #define GOLDEN_GEN_ENPU_H
 
 #include "images.h"
-#include "../places.h"
+#include "../random_job.h"
 
 /** enum gen_enpu_kind - what is wrong with a job. */
 enum gen_enpu_kind {
@@ -30,11 +30,6 @@ enum gen_enpu_kind {
 
 #define GEN_ENPU_INSNS	12
 
-/* Bytes of memory, [@va, +@length), that commands use. */
-struct gen_enpu_region {
-	uint32_t va, length;
-};
-
 /**
  * struct gen_enpu - a job being made.
  * @bytes: sizes of the local memories
@@ -50,7 +45,7 @@ struct gen_enpu {
 	enum gen_enpu_kind kind;
 	bool spoilt;
 	struct places places;
-	struct gen_enpu_region source, sink;
+	struct random_region source, sink;
 	uint32_t bytes[CNNACC_ENPU_MEMORIES];
 	int64_t low[CNNACC_ENPU_MEMORIES], span[CNNACC_ENPU_MEMORIES];
 	uint32_t start;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../random_job.h"
 #include "../spoil.h"
 
 #define LINE		CNNACC_LINE_SIZE
@@ -299,15 +300,10 @@ static void spoil_faults(struct gen_gcu *gen)
 
 static void pick_packet(struct gen_gcu *gen)
 {
-	struct cnnacc_packet *packet = &gen->job->packet;
-
-	packet->flags = (gcu_chance(gen, 95) ? CNNACC_PACKET_STATS : 0) |
-			(gcu_chance(gen, 30) ? CNNACC_PACKET_IRQ : 0) |
-			(gcu_chance(gen, 30) ? CNNACC_PACKET_EVENT_WAIT : 0);
-	if (!(packet->flags & CNNACC_PACKET_STATS))
-		packet->stats_va = prng_next(&gen->prng);
+	random_job_flags(gen->job, &gen->prng);
 	if (gen->kind == GEN_GCU_PACKET)
-		spoil_packet(&gen->prng, packet, gen->params.program, gen->job_cycles_max);
+		spoil_packet(&gen->prng, &gen->job->packet, gen->params.program,
+			     gen->job_cycles_max);
 }
 
 /* The rest is beyond 4 GiB; VA 0 is mapped, so that a wrap would not fault. */

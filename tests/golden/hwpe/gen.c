@@ -7,7 +7,6 @@
 #include "../spoil.h"
 
 #define LINE		CNNACC_LINE_SIZE
-#define LAST_LINE	0xffffffc0u
 #define ENDLESS		(1 << 30)	/* room for words that are not addresses */
 
 int64_t hwpe_pick(struct gen_hwpe *gen, int64_t low, int64_t high)
@@ -90,12 +89,9 @@ void gen_hwpe_step(struct gen_hwpe *gen, struct cnnacc_seq_command *c, unsigned 
 
 /* ---------------------------------------------------------------- memory */
 
-static struct gen_hwpe_region region(struct gen_hwpe *gen, uint64_t lines, uint32_t permissions)
+static struct random_region region(struct gen_hwpe *gen, uint64_t lines, uint32_t permissions)
 {
-	struct gen_hwpe_region r = { places_take(&gen->places, lines), lines * LINE };
-
-	job_region(gen->job, r.va, lines, permissions);
-	return r;
+	return random_job_region(gen->job, &gen->places, lines * LINE, permissions);
 }
 
 /* Operand bytes of all types: extremes, and TER2 without its invalid code. */
@@ -197,7 +193,7 @@ static void step_rows(struct gen_hwpe *gen, struct cnnacc_seq_command *c)
 static void copy(struct gen_hwpe *gen)
 {
 	bool out = hwpe_chance(gen, 35);
-	const struct gen_hwpe_region *r = out ? &gen->sink[SINK_COPY] : &gen->source;
+	const struct random_region *r = out ? &gen->sink[SINK_COPY] : &gen->source;
 	struct cnnacc_seq_command c = {
 		.op = CNNACC_SEQ_COPY2D | (out ? CNNACC_SEQ_TO_MEMORY : 0),
 	};
@@ -416,10 +412,7 @@ void gen_hwpe_emit(struct gen_hwpe *gen, const struct cnnacc_seq_command *c)
 
 static unsigned int commands_left(const struct gen_hwpe *gen)
 {
-	int64_t left = gen->params.program / sizeof(struct cnnacc_seq_command);
-
-	left -= stream_length(&gen->job->program) + 1;
-	return left > 0 ? left : 0;
+	return max64(0, stream_room(&gen->job->program, gen->params.program) - 1);
 }
 
 /* Commands that start and end with an IDLE core; nothing if they do not fit. */
@@ -519,30 +512,17 @@ static void finish(struct gen_hwpe *gen)
 {
 	struct cnnacc_packet *packet = &gen->job->packet;
 	uint32_t length = 4 * gen->job->program.length;
-	uint32_t program_va = places_take(&gen->places, (length + LINE - 1) / LINE);
-	uint32_t stats_va = places_take(&gen->places, 2);
 
-	/* The rest is beyond 4 GiB; VA 0 is mapped, so that a wrap would not fault. */
-	if (gen->kind == GEN_HWPE_FAULT && hwpe_chance(gen, 6))
-		program_va = LAST_LINE;
-	if (gen->kind == GEN_HWPE_FAULT && hwpe_chance(gen, 6))
-		stats_va = LAST_LINE;
-	job_finish(gen->job, program_va, stats_va);
+	random_job_finish(gen->job, &gen->places, gen->kind == GEN_HWPE_FAULT);
 	/* Bytes behind the program in its last line must have no effect. */
 	for (uint32_t i = length; i % LINE; i++)
-		*space_at(&gen->job->space, program_va + i) = prng_next(&gen->prng);
+		*space_at(&gen->job->space, packet->program_va + i) = prng_next(&gen->prng);
 	/* A program may end in the middle of a command. */
 	if (gen->kind == GEN_HWPE_FLIP && hwpe_chance(gen, 10))
 		packet->program_len = 4 * hwpe_pick(gen, 1, length / 4);
-	packet->flags = (hwpe_chance(gen, 95) ? CNNACC_PACKET_STATS : 0) |
-			(hwpe_chance(gen, 30) ? CNNACC_PACKET_IRQ : 0) |
-			(hwpe_chance(gen, 30) ? CNNACC_PACKET_EVENT_WAIT : 0);
-	if (!(packet->flags & CNNACC_PACKET_STATS))
-		packet->stats_va = prng_next(&gen->prng);
-	if (gen->kind == GEN_HWPE_FAULT && hwpe_chance(gen, 85))
-		spoil_memory(&gen->prng, gen->job);
-	if (gen->kind == GEN_HWPE_FAULT && hwpe_chance(gen, 3))
-		packet->root = IMAGE_HOLE;
+	random_job_flags(gen->job, &gen->prng);
+	if (gen->kind == GEN_HWPE_FAULT)
+		spoil_fault(&gen->prng, gen->job);
 	if (gen->kind == GEN_HWPE_PACKET)
 		spoil_packet(&gen->prng, packet, gen->params.program, gen->job_cycles_max);
 }
@@ -558,9 +538,7 @@ void gen_hwpe_job(struct gen_hwpe *gen, enum gen_hwpe_kind kind, uint64_t seed,
 	gen->job = job;
 	gen->kind = kind;
 	gen->rounds = hwpe_chance(gen, 1) ? 3000 : hwpe_chance(gen, 5) ? 500 : 80;
-	places_begin(&gen->places, &gen->prng, kind == GEN_HWPE_FAULT ? PLACES_NEAR : 3);
-	job_begin(job, image, &gen->prng);
-	job->packet.ctx_id = hwpe_chance(gen, 80) ? 7 : hwpe_chance(gen, 50) ? 0 : 65535;
+	random_job_begin(job, image, &gen->places, &gen->prng, kind == GEN_HWPE_FAULT);
 	job->packet.cycle_limit = job_cycles_max;
 	if (hwpe_chance(gen, 50) && job_cycles_max > 1u << 30)
 		job->packet.cycle_limit = 1u << 30;

@@ -5,8 +5,7 @@
 
 #include "cnnacc_hwpe.h"
 #include "hwpe.h"
-#include "../job.h"
-#include "../places.h"
+#include "../random_job.h"
 #include "insn.h"
 
 /** enum gen_hwpe_kind - what is wrong with a stream. */
@@ -30,11 +29,6 @@ enum gen_hwpe_kind {
 	GEN_HWPE_KINDS,
 };
 
-/* Bytes of memory, [@va, +@length), that commands use. */
-struct gen_hwpe_region {
-	uint32_t va, length;
-};
-
 enum gen_hwpe_sink { SINK_COPY, SINK_RESULT, SINK_RELU, SINK_DRAIN, SINKS };
 
 /* A LOOP whose body is being written. */
@@ -52,7 +46,7 @@ struct gen_hwpe {
 	bool spoilt;			/* the intended damage is in the program */
 	struct places places;
 
-	struct gen_hwpe_region source, sink[SINKS];
+	struct random_region source, sink[SINKS];
 	int64_t low[2], span;		/* of an fmap SRAM: what this job uses */
 	int64_t kernel_span;
 

@@ -8,8 +8,6 @@
 #include "../spoil.h"
 #include "../stream.h"
 
-#define LINE		CNNACC_LINE_SIZE
-#define LAST_LINE	0xffffffc0u
 #define PARAM(memory)	((uint32_t)(memory) << CNNACC_SEQ_PARAM_SHIFT)
 #define SOURCE_LENGTH	2048
 #define SPOILT_CYCLES	20000	/* of a job that may do anything */
@@ -42,13 +40,9 @@ void gen_imc_emit(struct gen_imc *gen, const struct cnnacc_seq_command *c)
 
 /* ------------------------------------------------------------------ sources */
 
-static struct gen_imc_region region(struct gen_imc *gen, uint64_t bytes, uint32_t permissions)
+static struct random_region region(struct gen_imc *gen, uint64_t bytes, uint32_t permissions)
 {
-	uint64_t lines = (bytes + LINE - 1) / LINE;
-	struct gen_imc_region r = { places_take(&gen->places, lines), lines * LINE };
-
-	job_region(gen->job, r.va, lines, permissions);
-	return r;
+	return random_job_region(gen->job, &gen->places, bytes, permissions);
 }
 
 /* Four components of INT8: any, extremes, or near zero. */
@@ -115,47 +109,6 @@ static void pick_memory(struct gen_imc *gen)
 
 /* ------------------------------------------------------------ COPY2D, FILL */
 
-/** struct bytes - of a local memory. */
-struct bytes {
-	unsigned int memory;
-	int64_t first, length;
-};
-
-static void copy(struct gen_imc *gen, unsigned int memory, bool out)
-{
-	const struct gen_imc_region *r = out ? &gen->sink :
-					 &gen->source[imc_pick(gen, 0, GEN_IMC_SOURCES - 1)];
-	int64_t size = gen->bytes[memory], rows = imc_pick(gen, 1, 4), bytes;
-	struct cnnacc_seq_command c = {
-		.op = CNNACC_SEQ_COPY2D | (out ? CNNACC_SEQ_TO_MEMORY : 0) | PARAM(memory),
-	};
-
-	bytes = imc_pick(gen, 1, min64(size, min64(r->length, 1000)) / rows);
-	c.arg[2] = imc_chance(gen, 3) ? 0 : rows;
-	c.arg[3] = imc_chance(gen, 3) ? 0 : bytes;
-	if (rows > 1) {
-		c.arg[4] = imc_pick(gen, 0, (r->length - bytes) / (rows - 1));
-		c.arg[5] = imc_pick(gen, 0, (size - bytes) / (rows - 1));
-	}
-	c.arg[0] = r->va + imc_pick(gen, 0, r->length - ((rows - 1) * c.arg[4] + bytes));
-	c.arg[1] = imc_pick(gen, 0, size - ((rows - 1) * c.arg[5] + bytes));
-	gen_imc_emit(gen, &c);
-}
-
-static void fill(struct gen_imc *gen, unsigned int memory)
-{
-	int64_t size = gen->bytes[memory], rows = imc_pick(gen, 1, 4);
-	int64_t bytes = imc_pick(gen, 1, min64(size, 64) / 4);
-	struct cnnacc_seq_command c = { .op = CNNACC_SEQ_FILL | PARAM(memory) };
-
-	c.arg[0] = imc_pick(gen, 0, 255);
-	c.arg[2] = rows;
-	c.arg[3] = imc_chance(gen, 5) ? 0 : bytes;
-	c.arg[5] = rows > 1 ? imc_pick(gen, 0, (size - bytes) / (rows - 1)) : 0;
-	c.arg[1] = imc_pick(gen, 0, size - ((rows - 1) * c.arg[5] + bytes));
-	gen_imc_emit(gen, &c);
-}
-
 static bool claimed(const struct gen_imc *gen, unsigned int memory)
 {
 	const struct imc_plane *p = &gen->plane;
@@ -164,22 +117,33 @@ static bool claimed(const struct gen_imc *gen, unsigned int memory)
 			     memory == p->res_bank);
 }
 
-/* Rows of a bank that no plane uses, or of any one. */
-static void rows(struct gen_imc *gen)
+/* A bank that no plane uses, or any one. */
+static struct random_bytes any_bank(struct gen_imc *gen)
 {
-	bool any = gen->kind == GEN_IMC_CONFLICT;
 	unsigned int memory;
 
 	do
 		memory = imc_pick(gen, 0, CNNACC_IMC_MEMORIES - 1);
-	while (!any && claimed(gen, memory));
-	if (imc_chance(gen, 30))
-		fill(gen, memory);
-	else
-		copy(gen, memory, imc_chance(gen, 40));
+	while (gen->kind != GEN_IMC_CONFLICT && claimed(gen, memory));
+	return (struct random_bytes){ memory, 0, gen->bytes[memory] };
 }
 
-static void load(struct gen_imc *gen, struct bytes local, enum gen_imc_source source)
+static void rows(struct gen_imc *gen)
+{
+	struct random_bytes local = any_bank(gen);
+	struct cnnacc_seq_command c;
+
+	if (imc_chance(gen, 30))
+		c = random_fill(&gen->prng, &local);
+	else if (imc_chance(gen, 40))
+		c = random_copy(&gen->prng, &local, &gen->sink, true);
+	else
+		c = random_copy(&gen->prng, &local,
+				&gen->source[imc_pick(gen, 0, GEN_IMC_SOURCES - 1)], false);
+	gen_imc_emit(gen, &c);
+}
+
+static void load(struct gen_imc *gen, struct random_bytes local, enum gen_imc_source source)
 {
 	int64_t piece = min64(local.length, SOURCE_LENGTH - 4 * imc_pick(gen, 0, 9));
 	int64_t whole = local.length / piece, rest = local.length % piece;
@@ -197,13 +161,10 @@ static void load(struct gen_imc *gen, struct bytes local, enum gen_imc_source so
 	gen_imc_emit(gen, &c);
 }
 
-static void unload(struct gen_imc *gen, struct bytes local)
+static void unload(struct gen_imc *gen, struct random_bytes local)
 {
-	struct gen_imc_region r = region(gen, local.length, CNNACC_PTE_WRITE);
-	struct cnnacc_seq_command c = {
-		CNNACC_SEQ_COPY2D | CNNACC_SEQ_TO_MEMORY | PARAM(local.memory),
-		{ r.va, local.first, 1, local.length },
-	};
+	struct random_region r = region(gen, local.length, CNNACC_PTE_WRITE);
+	struct cnnacc_seq_command c = copy_all(&local, r.va, true);
 
 	gen_imc_emit(gen, &c);
 }
@@ -269,9 +230,9 @@ static void load_plane(struct gen_imc *gen)
 {
 	const struct imc_plane *p = &gen->plane;
 	enum gen_imc_source source = p->format == CNNACC_IMC_FP32 ? SOURCE_FLOATS : SOURCE_BYTES;
-	const struct bytes in = { p->in_bank, p->in, imc_input_end(p) - p->in };
-	const struct bytes wt = { p->wt_bank, p->wt, imc_weight_end(p) - p->wt };
-	const struct bytes res = { p->res_bank, p->res, imc_result_end(p) - p->res };
+	const struct random_bytes in = { p->in_bank, p->in, imc_input_end(p) - p->in };
+	const struct random_bytes wt = { p->wt_bank, p->wt, imc_weight_end(p) - p->wt };
+	const struct random_bytes res = { p->res_bank, p->res, imc_result_end(p) - p->res };
 
 	load(gen, in, source);
 	load(gen, wt, source);
@@ -392,14 +353,12 @@ static void plane(struct gen_imc *gen, bool last)
 		return;
 	wait(gen);
 	gen->busy = false;
-	unload(gen, (struct bytes){ p->res_bank, p->res, imc_result_end(p) - p->res });
+	unload(gen, (struct random_bytes){ p->res_bank, p->res, imc_result_end(p) - p->res });
 }
 
-/* Commands that the program memory has room for. */
 static int64_t room(const struct gen_imc *gen)
 {
-	return gen->params.program / sizeof(struct cnnacc_seq_command) -
-	       (int64_t)stream_length(&gen->job->program);
+	return stream_room(&gen->job->program, gen->params.program);
 }
 
 static void write_stream(struct gen_imc *gen)
@@ -418,43 +377,25 @@ static void write_stream(struct gen_imc *gen)
 
 /* ------------------------------------------------------------------ the job */
 
-static void flip(struct gen_imc *gen)
+/* Mostly anywhere, at times under what the job writes. */
+static void spoil(struct gen_imc *gen)
 {
-	struct program *program = &gen->job->program;
+	const struct job_region sink = { gen->sink.va, gen->sink.length, CNNACC_PTE_WRITE };
 
-	if (gen->kind != GEN_IMC_FLIP)
-		return;
-	for (int64_t n = imc_pick(gen, 1, 3); n; n--)
-		program->word[imc_pick(gen, 0, program->length - 1)] ^= 1u << imc_pick(gen, 0, 31);
+	if (imc_chance(gen, 20))
+		spoil_region(&gen->prng, gen->job, &sink);
+	else
+		spoil_fault(&gen->prng, gen->job);
 }
 
 static void finish(struct gen_imc *gen, uint64_t job_cycles_max)
 {
-	struct cnnacc_packet *packet = &gen->job->packet;
-	uint32_t length = 4 * gen->job->program.length;
-	uint32_t program_va = places_take(&gen->places, (length + LINE - 1) / LINE);
-	uint32_t stats_va = places_take(&gen->places, 2);
-
-	if (gen->kind == GEN_IMC_FAULT && imc_chance(gen, 6))
-		program_va = LAST_LINE;
-	if (gen->kind == GEN_IMC_FAULT && imc_chance(gen, 6))
-		stats_va = LAST_LINE;
-	job_finish(gen->job, program_va, stats_va);
-	packet->flags = (imc_chance(gen, 95) ? CNNACC_PACKET_STATS : 0) |
-			(imc_chance(gen, 30) ? CNNACC_PACKET_IRQ : 0) |
-			(imc_chance(gen, 30) ? CNNACC_PACKET_EVENT_WAIT : 0);
-	if (!(packet->flags & CNNACC_PACKET_STATS))
-		packet->stats_va = prng_next(&gen->prng);
-	if (gen->kind == GEN_IMC_FAULT && imc_chance(gen, 20))
-		spoil_region(&gen->prng, gen->job,
-			     &(struct job_region){ gen->sink.va, gen->sink.length,
-						   CNNACC_PTE_WRITE });
-	else if (gen->kind == GEN_IMC_FAULT && imc_chance(gen, 85))
-		spoil_memory(&gen->prng, gen->job);
-	if (gen->kind == GEN_IMC_FAULT && imc_chance(gen, 3))
-		packet->root = IMAGE_HOLE;
+	random_job_finish(gen->job, &gen->places, gen->kind == GEN_IMC_FAULT);
+	random_job_flags(gen->job, &gen->prng);
+	if (gen->kind == GEN_IMC_FAULT)
+		spoil(gen);
 	if (gen->kind == GEN_IMC_PACKET)
-		spoil_packet(&gen->prng, packet, gen->params.program, job_cycles_max);
+		spoil_packet(&gen->prng, &gen->job->packet, gen->params.program, job_cycles_max);
 }
 
 /* Jobs whose damage may make any plane of them. */
@@ -473,14 +414,13 @@ void gen_imc_job(struct gen_imc *gen, enum gen_imc_kind kind, uint64_t seed,
 	gen->params = *params;
 	gen->job = job;
 	gen->kind = kind;
-	places_begin(&gen->places, &gen->prng, kind == GEN_IMC_FAULT ? PLACES_NEAR : 3);
-	job_begin(job, image, &gen->prng);
-	job->packet.ctx_id = imc_chance(gen, 80) ? 7 : imc_chance(gen, 50) ? 0 : 65535;
+	random_job_begin(job, image, &gen->places, &gen->prng, kind == GEN_IMC_FAULT);
 	job->packet.cycle_limit = job_cycles_max;
 	if (may_be_anything(kind))
 		job->packet.cycle_limit = min64(job_cycles_max, SPOILT_CYCLES);
 	write_stream(gen);
-	flip(gen);
+	if (kind == GEN_IMC_FLIP)
+		spoil_program(&gen->prng, &job->program);
 	finish(gen, job_cycles_max);
 }
 

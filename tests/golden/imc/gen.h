@@ -5,7 +5,7 @@
 
 #include "script.h"
 #include "state.h"
-#include "../places.h"
+#include "../random_job.h"
 
 /** enum gen_imc_kind - what is wrong with a job. */
 enum gen_imc_kind {
@@ -28,11 +28,6 @@ enum gen_imc_kind {
 	GEN_IMC_KINDS,
 };
 
-/* Bytes of memory, [@va, +@length), that commands use. */
-struct gen_imc_region {
-	uint32_t va, length;
-};
-
 /** enum gen_imc_source - what is copied into the banks. */
 enum gen_imc_source { SOURCE_BYTES, SOURCE_FLOATS, SOURCE_SUMS, GEN_IMC_SOURCES };
 
@@ -49,7 +44,7 @@ struct gen_imc {
 	enum gen_imc_kind kind;
 	bool spoilt;
 	struct places places;
-	struct gen_imc_region source[GEN_IMC_SOURCES], sink;
+	struct random_region source[GEN_IMC_SOURCES], sink;
 	uint32_t bytes[CNNACC_IMC_MEMORIES];
 	uint32_t setup[6];
 	bool configured, busy;
