@@ -107,15 +107,6 @@ void ob_input(struct onnx_build *b, const char *name, int dtype, int rank, const
 	PUSH(b->model->graph->input, b->model->graph->n_input, vi);
 }
 
-void ob_output(struct onnx_build *b, const char *name)
-{
-	Onnx__ValueInfoProto *vi = need(malloc(sizeof(*vi)));
-
-	onnx__value_info_proto__init(vi);
-	vi->name = copy(name);
-	PUSH(b->model->graph->output, b->model->graph->n_output, vi);
-}
-
 static Onnx__TensorProto *tensor(struct onnx_build *b, const char *name, int dtype, int rank,
 				 const int64_t *dims)
 {
@@ -228,6 +219,22 @@ static void split(const char *names, char ***array, size_t *n)
 		names += len;
 		names += strspn(names, " ");
 	}
+}
+
+void ob_output(struct onnx_build *b, const char *names)
+{
+	char **name = NULL;
+	size_t n = 0;
+
+	split(names, &name, &n);
+	for (size_t i = 0; i < n; i++) {
+		Onnx__ValueInfoProto *vi = need(malloc(sizeof(*vi)));
+
+		onnx__value_info_proto__init(vi);
+		vi->name = name[i];
+		PUSH(b->model->graph->output, b->model->graph->n_output, vi);
+	}
+	free(name);
 }
 
 Onnx__NodeProto *ob_node(struct onnx_build *b, const char *op, const char *inputs,
@@ -387,9 +394,7 @@ static struct onnx_build *movement(void)
 	ob_node(b, "ConstantOfShape", "size", "z");
 	n = ob_node(b, "Cast", "z", "zi");
 	ob_attr_int(n, "to", 7);
-	ob_output(b, "r");
-	ob_output(b, "zi");
-	ob_output(b, "f");
+	ob_output(b, "r zi f");
 	return b;
 }
 
@@ -428,8 +433,7 @@ static struct onnx_build *arithmetic(void)
 	ob_attr_ints(n, "value_ints", 1, (const int64_t[]){ 7 });
 	ob_node(b, "Div", "k three", "k3");
 	ob_node(b, "Add", "k3 seven", "k7");
-	ob_output(b, "y");
-	ob_output(b, "k7");
+	ob_output(b, "y k7");
 	return b;
 }
 
@@ -508,11 +512,7 @@ static struct onnx_build *selection(void)
 	ob_node(b, "Neg", "sp", "ng");
 	n = ob_node(b, "LogSoftmax", "ng", "ls");
 	ob_attr_int(n, "axis", 1);
-	ob_output(b, "ls");
-	ob_output(b, "arg");
-	ob_output(b, "or");
-	ob_output(b, "l2");
-	ob_output(b, "g");
+	ob_output(b, "ls arg or l2 g");
 	return b;
 }
 
@@ -612,14 +612,7 @@ static struct onnx_build *quantised(void)
 	n = ob_node(b, "QuantizeCodes", "x s zi", "codes");
 	n->domain = strdup("cnnacc");
 	ob_attr_str(n, "format", "EXP4");
-	ob_output(b, "y");
-	ob_output(b, "r");
-	ob_output(b, "codes");
-	ob_output(b, "ci");
-	ob_output(b, "mi");
-	ob_output(b, "mq");
-	ob_output(b, "cq");
-	ob_output(b, "tq");
+	ob_output(b, "y r codes ci mi mq cq tq");
 	return b;
 }
 
@@ -705,14 +698,7 @@ static struct onnx_build *recurrent(void)
 	ob_node(b, "Det", "r1", "d");
 	ob_node(b, "Identity", "l2", "same");
 	ob_node(b, "Neg", "same", "e");
-	ob_output(b, "n0");
-	ob_output(b, "g1");
-	ob_output(b, "l0");
-	ob_output(b, "e");
-	ob_output(b, "s");
-	ob_output(b, "a");
-	ob_output(b, "u");
-	ob_output(b, "d");
+	ob_output(b, "n0 g1 l0 e s a u d");
 	return b;
 }
 
@@ -741,15 +727,12 @@ static struct onnx_build *control(void)
 	ob_attr_graph(n, "then_branch", branch("Add", "p"));
 	ob_attr_graph(n, "else_branch", branch("Sub", "q"));
 	ob_node(loop, "Mul", "v each", "w");
-	ob_output(loop, "go");
-	ob_output(loop, "w");
-	ob_output(loop, "each");
+	ob_output(loop, "go w each");
 	ob_input(scan, "s", 1, 0, NULL);
 	ob_input(scan, "a", 1, 0, NULL);
 	ob_node(scan, "Add", "s a", "t");
 	ob_node(scan, "Relu", "t", "u");
-	ob_output(scan, "t");
-	ob_output(scan, "u");
+	ob_output(scan, "t u");
 	ob_input(b, "x", 1, OB_DIMS(2, 3));
 	ob_int64s(b, "n", 1, (const int64_t[]){ 4 });
 	ob_int64s(b, "most", 1, (const int64_t[]){ 1 });
@@ -758,9 +741,7 @@ static struct onnx_build *control(void)
 	n = ob_node(b, "Scan", "zero y", "sum sums");
 	ob_attr_graph(n, "body", scan);
 	ob_attr_int(n, "num_scan_inputs", 1);
-	ob_output(b, "z");
-	ob_output(b, "sum");
-	ob_output(b, "sums");
+	ob_output(b, "z sum sums");
 	return b;
 }
 
@@ -875,10 +856,7 @@ static struct onnx_build *halves(void)
 	ob_node(b, "Max", "range scale", "y1");
 	ob_node(b, "Identity", "d", "same");
 	ob_node(b, "Greater", "same scale", "y2");
-	ob_output(b, "y0");
-	ob_output(b, "y1");
-	ob_output(b, "y2");
-	ob_output(b, "mean");
+	ob_output(b, "y0 y1 y2 mean");
 	return b;
 }
 

@@ -17,7 +17,8 @@ Onnx__ModelProto *ob_model(struct onnx_build *b);
 
 /* A dimension of -1 is dynamic. */
 void ob_input(struct onnx_build *b, const char *name, int dtype, int rank, const int64_t *dims);
-void ob_output(struct onnx_build *b, const char *name);
+/* One output or several: names separated by blanks. */
+void ob_output(struct onnx_build *b, const char *names);
 /* Initializers: numbers from -1 to 1 that follow from seed; given floats; given integers. */
 void ob_random(struct onnx_build *b, const char *name, unsigned int seed, int rank,
 	       const int64_t *dims);

@@ -298,8 +298,7 @@ static void check_two_layouts(const char *device)
 		add_map(b, i);
 	ob_node(b, "QLinearConv", "x3 s xz w ws wz s xz", "last");
 	ob_attr_int(ob_node(b, "Concat", "row0 row1 row2", "y"), "axis", 1);
-	ob_output(b, "y");
-	ob_output(b, "last");
+	ob_output(b, "y last");
 	file = ob_pack(b, &len);
 	ob_free(b);
 	wrong = bench_open(&t, device) ? t.err.text : run_both(&t, file, len, false, 1, &got);

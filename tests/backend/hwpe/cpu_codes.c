@@ -155,11 +155,7 @@ static void test_graph(void **state)
 	ob_attr_int(ob_node(b, "Concat", "e t", "both"), "axis", 1);
 	ob_attr_int(ob_node(b, "Concat", "t t", "same"), "axis", 1);
 	ob_node(b, "Add", "t t", "sum");
-	ob_output(b, "moved");
-	ob_output(b, "flat");
-	ob_output(b, "both");
-	ob_output(b, "same");
-	ob_output(b, "sum");
+	ob_output(b, "moved flat both same sum");
 	g = inferred(b);
 	assert_true(g->n_values <= 32);
 	cnn_graph_codes(g, of);

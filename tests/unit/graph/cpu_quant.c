@@ -346,8 +346,7 @@ static void test_quantise(void **state)
 	ob_bytes(b, "z2", CNN_UINT8, OB_DIMS(2), (const uint8_t[]){ 12, 8 });
 	ob_node(b, "QuantizeLinear", "x s z", "a");
 	ob_attr_int(ob_node(b, "QuantizeLinear", "x s2 z2", "b"), "axis", -1);
-	ob_output(b, "a");
-	ob_output(b, "b");
+	ob_output(b, "a b");
 	g = inferred(b);
 	run_graph(g, &in, y);
 	assert_memory_equal(y[0].data, want, sizeof(want));

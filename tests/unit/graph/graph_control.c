@@ -23,9 +23,7 @@ static struct onnx_build *counting(void)
 	ob_floats(b, "one", 0, NULL, (const float[]){ 1 });
 	ob_node(b, "Less", "i most", "go");
 	ob_node(b, "Add", "v one", "w");
-	ob_output(b, "go");
-	ob_output(b, "w");
-	ob_output(b, "v");
+	ob_output(b, "go w v");
 	return b;
 }
 
@@ -37,8 +35,7 @@ static struct onnx_build *loop(const char *inputs, int64_t count, int64_t most)
 	ob_int64s(b, "n", 1, &count);
 	ob_int64s(b, "most", 1, &most);
 	ob_attr_graph(ob_node(b, "Loop", inputs, "y z"), "body", counting());
-	ob_output(b, "y");
-	ob_output(b, "z");
+	ob_output(b, "y z");
 	return b;
 }
 

@@ -63,8 +63,7 @@ static struct onnx_build *shared(void)
 	ob_node(b, "BatchNormalization", "c2 scale shift mean var", "n2");
 	ob_node(b, "Relu", "n2", "r2");
 	ob_node(b, "Add", "n1 r2", "y");
-	ob_output(b, "c2");
-	ob_output(b, "y");
+	ob_output(b, "c2 y");
 	return b;
 }
 
@@ -100,10 +99,7 @@ static struct onnx_build *dense(void)
 	ob_node(b, "Sigmoid", "m3", "k3");
 	ob_node(b, "MatMul", "x w", "m4");
 	ob_node(b, "HardSwish", "m4", "k4");
-	ob_output(b, "k");
-	ob_output(b, "k2");
-	ob_output(b, "k3");
-	ob_output(b, "k4");
+	ob_output(b, "k k2 k3 k4");
 	return b;
 }
 
@@ -146,10 +142,7 @@ static struct onnx_build *open_ends(void)
 	ob_node(b, "HardSigmoid", "c3", "s3");
 	ob_node(b, "Mul", "c3 s3", "m3");
 	ob_node(b, "Add", "x row", "a4");
-	ob_output(b, "a1");
-	ob_output(b, "a2");
-	ob_output(b, "m3");
-	ob_output(b, "a4");
+	ob_output(b, "a1 a2 m3 a4");
 	return b;
 }
 
@@ -234,9 +227,7 @@ static struct onnx_build *no_chains(void)
 	ob_node(b, "Div", "m3 six", "y3");
 	ob_node(b, "Sigmoid", "x", "s4");
 	ob_node(b, "Mul", "s4 x", "y4");
-	for (int i = 1; i < 4; i++)
-		ob_output(b, i == 1 ? "y2" : i == 2 ? "y3" : "y4");
-	ob_output(b, "s4");
+	ob_output(b, "y2 y3 y4 s4");
 	return b;
 }
 
@@ -269,8 +260,7 @@ static struct onnx_build *shortcuts(void)
 	ob_node(b, "Mul", "x s4", "m4");
 	ob_node(b, "Add", "m4 x", "a4");
 	ob_node(b, "Sub", "a4 y2", "y4");
-	for (int i = 0; i < 3; i++)
-		ob_output(b, (const char *[]){ "y3", "s3", "y4" }[i]);
+	ob_output(b, "y3 s3 y4");
 	return b;
 }
 
@@ -309,8 +299,7 @@ static struct onnx_build *gates(void)
 	ob_node(b, "Sigmoid", "c3", "s3");
 	ob_node(b, "Mul", "s3 y2", "m3");
 	ob_node(b, "Add", "y2 m3", "y3");
-	for (int i = 0; i < 3; i++)
-		ob_output(b, (const char *[]){ "y1", "y2", "y3" }[i]);
+	ob_output(b, "y1 y2 y3");
 	return b;
 }
 
@@ -374,9 +363,7 @@ static struct onnx_build *core_products(void)
 	ob_node(b, "Add", "m2 rows", "y2");
 	ob_node(b, "MatMul", "a x", "m3");
 	ob_node(b, "Add", "m3 c", "y3");
-	ob_output(b, "y1");
-	ob_output(b, "y2");
-	ob_output(b, "y3");
+	ob_output(b, "y1 y2 y3");
 	return b;
 }
 
@@ -401,10 +388,7 @@ static struct onnx_build *core_pools(void)
 	ob_node(b, "Conv", "x w", "c3");
 	pool(b, "c3", "p3");
 	ob_node(b, "Relu", "p3", "y3");
-	ob_output(b, "y1");
-	ob_output(b, "y2");
-	ob_output(b, "s2");
-	ob_output(b, "y3");
+	ob_output(b, "y1 y2 s2 y3");
 	return b;
 }
 
@@ -445,8 +429,7 @@ static void test_dropout(void **state)
 	ob_node(b, "Relu", "d", "y");
 	ob_node(b, "Relu", "ratio", "r");
 	ob_node(b, "Dropout", "x r", "z");
-	ob_output(b, "y");
-	ob_output(b, "z");
+	ob_output(b, "y z");
 	g = inferred(b);
 	assert_int_equal(cnn_graph_fuse(g, CNN_FUSE_ALL, &err), 0);
 	assert_int_equal(g->n_nodes, 4);
@@ -605,10 +588,7 @@ static struct onnx_build *no_affine_chains(void)
 	ob_node(b, "Add", "m3 row", "y3");
 	ob_node(b, "Mul", "x c", "m4");
 	ob_node(b, "Add", "m4 wide", "y4");
-	ob_output(b, "y1");
-	ob_output(b, "y2");
-	ob_output(b, "y3");
-	ob_output(b, "y4");
+	ob_output(b, "y1 y2 y3 y4");
 	return b;
 }
 
@@ -637,8 +617,7 @@ static struct onnx_build *preactivated(void)
 	ob_node(b, "Conv", "r w", "y");
 	ob_node(b, "Sigmoid", "x", "s");
 	ob_node(b, "BatchNormalization", "s scale mean mean var", "z");
-	ob_output(b, "y");
-	ob_output(b, "z");
+	ob_output(b, "y z");
 	return b;
 }
 

@@ -111,8 +111,7 @@ static struct onnx_build *no_residual(void)
 	ob_node(b, "Conv", "a4 w", "c5");
 	ob_node(b, "Add", "c5 a4", "a5");
 	ob_node(b, "Mul", "c5 a5", "m5");
-	ob_output(b, "c4");
-	ob_output(b, "m5");
+	ob_output(b, "c4 m5");
 	return b;
 }
 
@@ -169,8 +168,7 @@ static struct onnx_build *shuffles(void)
 	ob_node(b, "Add", "t2 c2", "a2");
 	ob_node(b, "Sigmoid", "a2", "y2");
 	transpose(b, "x w3", "y3", 3);
-	ob_output(b, "y2");
-	ob_output(b, "y3");
+	ob_output(b, "y2 y3");
 	return b;
 }
 
@@ -218,8 +216,7 @@ static struct onnx_build *no_shuffles(void)
 	n = ob_node(b, "ConvTranspose", "x w", "y4");
 	ob_attr_ints(n, "strides", 2, (const int64_t[]){ 2, 2 });
 	ob_attr_ints(n, "pads", 4, (const int64_t[]){ 1, 0, 0, 1 });
-	for (int i = 0; i < 4; i++)
-		ob_output(b, (const char *[]){ "y1", "y2", "y3", "y4" }[i]);
+	ob_output(b, "y1 y2 y3 y4");
 	return b;
 }
 
@@ -250,8 +247,7 @@ static struct onnx_build *file_shuffles(void)
 	ob_attr_int(n, "blocksize", 2);
 	ob_attr_str(n, "mode", "CRD");
 	ob_node(b, "Conv", "d2 w", "y2");
-	ob_output(b, "y1");
-	ob_output(b, "y2");
+	ob_output(b, "y1 y2");
 	return b;
 }
 
@@ -290,8 +286,7 @@ static struct onnx_build *strides(void)
 	ob_attr_ints(n, "strides", 2, (const int64_t[]){ 2, 2 });
 	strided(b, "s w", "y3", 2);
 	strided(b, "x w", "y4", 1);
-	for (int i = 1; i <= 4; i++)
-		ob_output(b, (const char[]){ 'y', (char)('0' + i), 0 });
+	ob_output(b, "y1 y2 y3 y4");
 	return b;
 }
 
@@ -328,8 +323,7 @@ static struct onnx_build *no_strides(void)
 	n = ob_node(b, "Conv", "x v", "y2");
 	ob_attr_int(n, "group", 2);
 	ob_attr_ints(n, "strides", 2, (const int64_t[]){ 2, 2 });
-	ob_output(b, "y1");
-	ob_output(b, "y2");
+	ob_output(b, "y1 y2");
 	return b;
 }
 
@@ -369,8 +363,7 @@ static struct onnx_build *scales(void)
 	ob_node(b, "HardSwish", "c3", "y3");
 	ob_node(b, "Conv", "y3 w", "c4");
 	ob_node(b, "Mul", "y3 c4", "c5");
-	ob_output(b, "c2");
-	ob_output(b, "c5");
+	ob_output(b, "c2 c5");
 	return b;
 }
 

@@ -32,8 +32,7 @@ static void *detector(size_t *size)
 	ob_int64s(b, "one", 1, (const int64_t[]){ 1 });
 	ob_node(b, "Squeeze", "box first", "rows");
 	ob_node(b, "Gather", "rows which", "boxes");
-	ob_output(b, "selected");
-	ob_output(b, "boxes");
+	ob_output(b, "selected boxes");
 	file = ob_pack(b, size);
 	ob_free(b);
 	return file;

@@ -288,8 +288,7 @@ static void test_beside(void **state)
 	sine = ob_node(build, "Sin", "x", "a");
 	sine->name = strdup("sine");
 	add_conv(build, "x", "b", 5, 3);
-	ob_output(build, "a");
-	ob_output(build, "b");
+	ob_output(build, "a b");
 	file = ob_pack(build, &size);
 	/* The convolution takes more than 50 ms. */
 	open_net(&n, "sim:cores=ccp,timing=modelled,clock-hz=100000", file, size);

@@ -58,8 +58,7 @@ static struct onnx_build *beside(void)
 	ob_input(b, "x", 1, OB_DIMS(1, CHANNELS, SIDE, SIDE));
 	ob_input(b, "q", 3, OB_DIMS(1, CHANNELS, SIDE, SIDE));
 	add_halves(b, "q");
-	ob_output(b, "y");
-	ob_output(b, "c");
+	ob_output(b, "y c");
 	return b;
 }
 
