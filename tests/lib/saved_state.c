@@ -162,6 +162,19 @@ unsigned int sj_forge(struct saved_job *j, unsigned int count, size_t (*place)(u
 	return taken;
 }
 
+unsigned int sj_forge_after(struct saved_job *j, const unsigned int *steps, size_t count,
+			    size_t (*place)(uint64_t *seed))
+{
+	unsigned int taken = 0;
+	uint64_t seed = 1;
+
+	for (size_t i = 0; i < count; i++) {
+		sj_save_after(j, steps[i]);
+		taken += sj_forge(j, 4000 / (unsigned int)count, place, &seed);
+	}
+	return taken;
+}
+
 /* ---- tests ---- */
 
 /* At many steps of a job: a new device goes on from the saved state to the same end. */

@@ -52,6 +52,9 @@ void sj_refused(struct saved_job *j, const char *says);
  */
 unsigned int sj_forge(struct saved_job *j, unsigned int count, size_t (*place)(uint64_t *seed),
 		      uint64_t *seed);
+/* 4000 in all, from the states after so many steps. */
+unsigned int sj_forge_after(struct saved_job *j, const unsigned int *steps, size_t count,
+			    size_t (*place)(uint64_t *seed));
 
 /* Tests whose state is a struct saved_job. */
 void test_save_everywhere(void **state);
