@@ -14,9 +14,13 @@ struct cluster {
 	bool *seen;	/* by node */
 };
 
-static int place_of_producer(const struct cnn_partition *p, const struct cnn_value *v)
+/*
+ * Such as sums of a core to which the CPU adds a bias: these leave the core, whoever reads the
+ * value.
+ */
+static bool is_made_on_cpu(const struct cnn_partition *p, const struct cnn_value *v)
 {
-	return v->producer < 0 ? 0 : p->place[v->producer];
+	return v->producer < 0 || cnn_place_cost(p, v->producer, p->place[v->producer])->on_cpu;
 }
 
 /* The host's part of a move: none if it works on the arena itself. */
@@ -32,9 +36,10 @@ static int64_t host_time(const struct cnn_partition *p, const struct cnn_value *
 static int64_t moves(const struct cnn_partition *p, int value)
 {
 	const struct cnn_value *v = &p->g->values[value];
-	int from = place_of_producer(p, v);
+	bool on_cpu = is_made_on_cpu(p, v);
+	int from = on_cpu ? 0 : p->place[v->producer];
 	uint64_t there = (uint64_t)1 << from;
-	bool leaves = from && v->is_output;
+	bool leaves = from ? v->is_output : v->producer >= 0 && p->place[v->producer];
 	int64_t ns = 0;
 
 	if (v->t.data)

@@ -166,6 +166,7 @@ bool cnn_is_view_of_channels(const struct cnn_graph *g, const struct cnn_node *n
 struct cnn_offer {
 	bool taken;		/* the core computes some of it, or it costs nothing there */
 	uint32_t which;		/* bit i: it computes what node i has become, or been fused into */
+	uint32_t on_cpu;	/* bit i: but the CPU makes the output of node i from that */
 	int64_t ns;
 	bool arranges;		/* reads or writes another layout than the host's */
 	char reason[CNN_REASON_LEN];	/* if not taken: why */

@@ -39,6 +39,7 @@ struct asked {
 	struct cnn_backend *core;
 	const struct cnn_core_choice *choice;
 	int *lead;		/* by node of the copy */
+	int made[1 + CNN_COMPANIONS_MAX], n_asked;	/* output 0 of each original node */
 	struct cnn_offer *offer;
 };
 
@@ -100,6 +101,17 @@ static void add_node(const struct asked *a, int node)
 	tell(a->offer, a->core->ops->is_for(g, n), reason);
 }
 
+/* Does the CPU make a value of the copy? What only renames one has it where that one is. */
+static bool is_made_on_cpu(const struct asked *a, int value)
+{
+	const struct cnn_graph *g = a->core->compile->g;
+	int node = value < 0 ? -1 : g->values[value].producer;
+
+	while (node >= 0 && a->lead[node] < 0 && cnn_op_renames(g->nodes[node].op))
+		node = g->values[g->nodes[node].in[0]].producer;
+	return node >= 0 && a->lead[node] < 0;
+}
+
 /* All nodes of the copy, in order. */
 static int add_nodes(struct asked *a)
 {
@@ -113,6 +125,9 @@ static int add_nodes(struct asked *a)
 		a->lead[i] = -1;
 	for (int i = 0; i < n; i++)
 		add_node(a, i);
+	for (int i = 0; i < a->n_asked; i++)
+		if (is_made_on_cpu(a, a->made[i]))
+			a->offer->on_cpu |= 1u << i;
 	free(a->lead);
 	return CNN_OK;
 }
@@ -138,6 +153,7 @@ static int ask(struct cnn_graph *copy, struct cnn_core_choice *choice, struct cn
 		copy->nodes[i].place = CNN_PLACE_CORE(choice->index);
 		/* Tells later what has become of each. */
 		copy->nodes[i].file_op = i + 1;
+		a.made[a.n_asked++] = copy->nodes[i].out[0];
 	}
 	if (choice->rewrites && choice->ops->legalize)
 		ret = choice->ops->legalize(copy, CNN_PLACE_CORE(choice->index), err);

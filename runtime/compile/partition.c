@@ -64,6 +64,7 @@ static int ask_cores(struct cnn_partition *p, int node, struct cnn_choice *choic
 		c->weighed = offer.taken ? cnn_min(offer.ns, CNN_PLACE_NEVER - 1) : CNN_PLACE_NEVER;
 		c->alone = c->weighed;
 		c->arranges = offer.arranges;
+		c->on_cpu = offer.on_cpu & 1;
 		if (!offer.taken &&
 		    (!choice->reason[0] || p->cores[k - 1].ops->is_for(p->g, n)))
 			memcpy(choice->reason, offer.reason, sizeof(choice->reason));
@@ -107,6 +108,7 @@ static void share_offer(const struct cnn_partition *p, const int *nodes, int n, 
 			continue;
 		c->weighed = c->ns = cnn_min(c->weighed, share_of(p, nodes, n, i, offer->ns));
 		c->arranges = offer->arranges;
+		c->on_cpu = offer->on_cpu >> i & 1;
 	}
 }
 

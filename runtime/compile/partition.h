@@ -14,6 +14,7 @@ struct cnn_place_cost {
 	int64_t alone;		/* of the node by itself, before companions share; CNN_PLACE_NEVER: not there */
 	int64_t weighed;	/* as the choice sees it; CNN_PLACE_NEVER: not there */
 	bool arranges;		/* see struct cnn_offer */
+	bool on_cpu;		/* the CPU makes the output of what the core computes */
 };
 
 struct cnn_partition {
@@ -35,6 +36,7 @@ static inline struct cnn_place_cost *cnn_place_cost(const struct cnn_partition *
 
 /*
  * Fills place[]: the least sum of what nodes cost, and what it costs to move values between places.
+ * With on_cpu a node's values leave its core, and its output is moved to every core that reads it.
  * A search from several starts, moving single nodes and connected ones; the same for the same costs.
  */
 int cnn_choose_places(struct cnn_partition *p, struct cnn_err *err);

@@ -42,6 +42,7 @@ static void random_costs(struct cnn_partition *p)
 			if (k && !pick(3))
 				c->weighed = CNN_PLACE_NEVER;
 			c->arranges = k && pick(1);
+			c->on_cpu = k && !pick(3);
 		}
 	}
 }
@@ -55,8 +56,10 @@ static int64_t cost_of_all(const struct cnn_partition *p)
 		ns += cnn_place_cost(p, i, p->place[i])->weighed;
 	for (int v = 0; v < p->g->n_values; v++) {
 		const struct cnn_value *val = &p->g->values[v];
-		int from = val->producer < 0 ? 0 : p->place[val->producer];
-		bool leaves = from && val->is_output, seen[PLACES] = { 0 };
+		int core = val->producer < 0 ? 0 : p->place[val->producer];
+		bool on_cpu = core && cnn_place_cost(p, val->producer, core)->on_cpu;
+		bool leaves = core && (val->is_output || on_cpu), seen[PLACES] = { 0 };
+		int from = on_cpu ? 0 : core;
 
 		for (int i = 0; i < val->n_consumers; i++) {
 			int reader = val->consumers[i], to = p->place[reader];
@@ -68,7 +71,7 @@ static int64_t cost_of_all(const struct cnn_partition *p)
 				ns += p->target->submit_ns +
 				      (cnn_place_cost(p, reader, to)->arranges ? copy : 0);
 		}
-		if (leaves && from && cnn_place_cost(p, val->producer, from)->arranges)
+		if (leaves && core && cnn_place_cost(p, val->producer, core)->arranges)
 			ns += copy;
 	}
 	return ns;
