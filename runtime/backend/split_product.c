@@ -8,7 +8,6 @@
  * not zero, the sum of x is one more output channel, whose weights are 1. All is modulo 2^32. If a
  * is known at run time only, it is applied then, and x is padded by a node before.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,17 +18,7 @@
 static int add_const(const struct cnn_qproduct *p, struct cnn_tensor *t, const char *suffix,
 		     void **data)
 {
-	char name[128];
-	int ret = cnn_tensor_alloc(t, p->g->limits.tensor_bytes, p->err);
-
-	if (ret)
-		return ret;
-	*data = t->data;
-	snprintf(name, sizeof(name), "%.100s%s", p->g->nodes[p->node].name, suffix);
-	ret = cnn_graph_add_value(p->g, name, t, p->err);
-	if (ret < 0)
-		cnn_tensor_release(t);
-	return ret;
+	return cnn_rewrite_add_const(p->g, p->g->nodes[p->node].name, suffix, t, data, p->err);
 }
 
 /* Sums of a group: its channels, and the sum of inputs if there is one. */
@@ -123,7 +112,6 @@ static int add_pad(struct cnn_qproduct *p)
 	struct cnn_tensor t = { .dtype = CNN_INT64, .rank = 1, .dims = { 2 * x.rank } };
 	struct cnn_node *n = &p->g->nodes[p->node];
 	void *data = NULL;
-	char name[128];
 	int pads = add_const(p, &t, "_pads", &data), mid, ret;
 
 	if (pads < 0)
@@ -133,8 +121,7 @@ static int add_pad(struct cnn_qproduct *p)
 		((int64_t *)data)[2 + i] = p->win.pad_begin[i];
 		((int64_t *)data)[x.rank + 2 + i] = p->win.pad_end[i];
 	}
-	snprintf(name, sizeof(name), "%.100s_padded", n->name);
-	mid = cnn_graph_add_value(p->g, name, &x, p->err);
+	mid = cnn_rewrite_add_value(p->g, n->name, "_padded", &x, p->err);
 	if (mid < 0)
 		return mid;
 	ret = cnn_rewrite_insert(p->g, p->node, CNN_OP_PAD, n->in[0], mid, p->err);
@@ -148,12 +135,10 @@ static int add_sums(const struct cnn_qproduct *p, int axis)
 {
 	const struct cnn_node *n = &p->g->nodes[p->node];
 	struct cnn_tensor t = *cnn_node_out(p->g, n, 0);
-	char name[128];
 
 	t.dtype = CNN_INT32;
 	t.dims[axis] = group_sums(p) * p->groups;
-	snprintf(name, sizeof(name), "%.100s_sums", p->g->values[n->out[0]].name);
-	return cnn_graph_add_value(p->g, name, &t, p->err);
+	return cnn_rewrite_add_value(p->g, p->g->values[n->out[0]].name, "_sums", &t, p->err);
 }
 
 int cnn_qproduct_turn(const struct cnn_qproduct *p, int weights, int sums)

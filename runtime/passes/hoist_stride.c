@@ -4,8 +4,6 @@
  * single pixels before it. The Conv's smaller input may fit on chip where the whole would not, and
  * its rows are contiguous.
  */
-#include <stdio.h>
-
 #include "passes.h"
 
 /* For fewer output pixels the Conv with strides takes less time. */
@@ -31,12 +29,10 @@ static int split(struct cnn_graph *g, int i, const struct cnn_window *w, struct 
 	struct cnn_window_params *pick;
 	struct cnn_tensor t = *cnn_node_in(g, n, 0);
 	int in = n->in[0], mid, ret;
-	char name[128];
 
 	t.dims[2] = w->out[0];
 	t.dims[3] = w->out[1];
-	snprintf(name, sizeof(name), "%.100s_picked", g->values[n->out[0]].name);
-	mid = cnn_graph_add_value(g, name, &t, err);
+	mid = cnn_rewrite_add_value(g, g->values[n->out[0]].name, "_picked", &t, err);
 	if (mid < 0)
 		return mid;
 	n->in[0] = mid;

@@ -87,21 +87,37 @@ int cnn_rewrite_set_input(struct cnn_node *a, int i, int b, struct cnn_err *err)
 	return CNN_OK;
 }
 
+int cnn_rewrite_add_value(struct cnn_graph *g, const char *name, const char *suffix,
+			  struct cnn_tensor *t, struct cnn_err *err)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), "%.100s%s", name, suffix);
+	return cnn_graph_add_value(g, text, t, err);
+}
+
+int cnn_rewrite_add_const(struct cnn_graph *g, const char *name, const char *suffix,
+			  struct cnn_tensor *t, void **data, struct cnn_err *err)
+{
+	int ret = cnn_tensor_alloc(t, g->limits.tensor_bytes, err);
+
+	if (ret)
+		return ret;
+	*data = t->data;
+	return cnn_rewrite_add_value(g, name, suffix, t, err);
+}
+
 int cnn_rewrite_set_const(struct cnn_graph *g, struct cnn_node *a, int i,
 			  const struct cnn_tensor *shape, const char *suffix, float **data,
 			  struct cnn_err *err)
 {
 	struct cnn_tensor t = { .dtype = CNN_FLOAT32, .rank = shape->rank };
-	char name[128];
+	void *new_data = NULL;
 	int ret;
 
 	memcpy(t.dims, shape->dims, sizeof(t.dims));
-	ret = cnn_tensor_alloc(&t, g->limits.tensor_bytes, err);
-	if (ret)
-		return ret;
-	*data = t.data;
-	snprintf(name, sizeof(name), "%.100s%s", a->name, suffix);
-	ret = cnn_graph_add_value(g, name, &t, err);
+	ret = cnn_rewrite_add_const(g, a->name, suffix, &t, &new_data, err);
+	*data = new_data;
 	return ret < 0 ? ret : cnn_rewrite_set_input(a, i, ret, err);
 }
 

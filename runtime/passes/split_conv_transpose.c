@@ -4,7 +4,6 @@
  * DepthToSpace interleaves their outputs. A 1 x 1 Conv and DepthToSpace commute, so the
  * DepthToSpace, which no core runs, moves behind the 1 x 1 Convs that follow.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "ops/cpu.h"
@@ -99,13 +98,11 @@ static int split(struct cnn_graph *g, int i, int64_t block, struct cnn_err *err)
 	struct cnn_node *n = &g->nodes[i];
 	struct cnn_tensor t = *cnn_node_out(g, n, 0);
 	int out = n->out[0], mid, ret;
-	char name[128];
 
 	t.dims[1] *= block * block;
 	t.dims[2] /= block;
 	t.dims[3] /= block;
-	snprintf(name, sizeof(name), "%.100s_taps", g->values[out].name);
-	mid = cnn_graph_add_value(g, name, &t, err);
+	mid = cnn_rewrite_add_value(g, g->values[out].name, "_taps", &t, err);
 	if (mid < 0)
 		return mid;
 	ret = transpose_constants(g, n, block * block, err) ?:

@@ -82,11 +82,11 @@ static bool cut(struct phases *p, const struct cnn_node *n)
 static int add_value(struct phases *p, int rank, const int64_t *dims)
 {
 	struct cnn_tensor t = { .dtype = CNN_FLOAT32, .rank = rank };
-	char name[128];
+	char suffix[24];
 
 	memcpy(t.dims, dims, sizeof(*dims) * (size_t)rank);
-	snprintf(name, sizeof(name), "%.100s_phases%d", p->g->values[p->out].name, p->at);
-	return cnn_graph_add_value(p->g, name, &t, p->err);
+	snprintf(suffix, sizeof(suffix), "_phases%d", p->at);
+	return cnn_rewrite_add_value(p->g, p->g->values[p->out].name, suffix, &t, p->err);
 }
 
 /* Inserts a node, whose output has that shape and is what the next one reads. */
