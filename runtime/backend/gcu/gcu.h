@@ -10,6 +10,7 @@
 #ifndef GCUC_GCU_H
 #define GCUC_GCU_H
 
+#include "backend/split_sums.h"
 #include "block.h"
 #include "requant.h"
 
@@ -167,6 +168,8 @@ int32_t gcuc_weight_int(const struct gcuc_conv *v, int64_t k, int64_t c, struct 
 float gcuc_weight_float(const struct gcuc_conv *v, int64_t k, int64_t c, struct gcuc_point p);
 
 int gcuc_legalize(struct cnn_graph *g, int place, struct cnn_err *err);
+/* split_channels.c; group: the output channels of one; 0: it has none. s->node is then the last. */
+int gcuc_split_channels(struct cnn_split *s, int64_t group);
 /* Hook: what is fused into a product, or becomes one beside it, is not for the core alone. */
 int gcuc_companions(const struct cnn_graph *g, int node, int *nodes);
 

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
  * Rewrites the graph for core imc, which gives sums alone. A quantised product becomes sums that
- * the CPU requantises (split_product.c). Of a float one the bias and what else is added become an
- * Add each, in the order in which the operators add them, and the last of these has the activation.
+ * the CPU requantises (split_product.c; of a transposed convolution, whose sums can start at what
+ * zero points add, split_sums.c). Of a float one the bias and what else is added become an Add
+ * each, in the order in which the operators add them, and the last of these has the activation.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "backend/qproduct.h"
+#include "backend/split_sums.h"
 #include "imc.h"
 
 #define TERMS_MAX 2	/* a bias, and what CNN_FUSE_ADD adds */
@@ -42,20 +44,15 @@ static int add_bias(const struct product *p, int bias)
 {
 	const struct cnn_tensor from = p->g->values[bias].t;
 	struct cnn_tensor t = { .dtype = from.dtype, .rank = p->g->values[p->out].t.rank - 1 };
-	char name[128];
+	void *data;
 	int ret;
 
 	t.dims[0] = from.dims[0];
 	for (int i = 1; i < t.rank; i++)
 		t.dims[i] = 1;
-	ret = cnn_tensor_alloc(&t, p->g->limits.tensor_bytes, p->err);
-	if (ret)
-		return ret;
-	memcpy(t.data, from.data, (size_t)cnn_tensor_bytes(&from));
-	snprintf(name, sizeof(name), "%.100s_bias", p->g->nodes[p->node].name);
-	ret = cnn_graph_add_value(p->g, name, &t, p->err);
-	if (ret < 0)
-		cnn_tensor_release(&t);
+	ret = cnn_rewrite_add_const(p->g, p->g->nodes[p->node].name, "_bias", &t, &data, p->err);
+	if (ret >= 0)
+		memcpy(data, from.data, (size_t)cnn_tensor_bytes(&from));
 	return ret;
 }
 
@@ -64,11 +61,9 @@ static int add_value(const struct product *p, const char *suffix)
 {
 	const struct cnn_tensor *y = &p->g->values[p->out].t;
 	struct cnn_tensor t = { .dtype = y->dtype, .rank = y->rank };
-	char name[128];
 
 	memcpy(t.dims, y->dims, sizeof(t.dims));
-	snprintf(name, sizeof(name), "%.100s%s", p->g->values[p->out].name, suffix);
-	return cnn_graph_add_value(p->g, name, &t, p->err);
+	return cnn_rewrite_add_value(p->g, p->g->values[p->out].name, suffix, &t, p->err);
 }
 
 /* Sets the terms; false if one cannot become a node of its own, or an error. */
@@ -136,98 +131,32 @@ static int detach(struct product *p)
 	return value < 0 ? value : CNN_OK;
 }
 
-/* ---- transposed convolutions of bytes ---------------------------------------------------- */
-
-enum { X, X_SCALE, X_ZERO, W, W_SCALE, W_ZERO, Y_SCALE, Y_ZERO, BIAS, INPUTS };
-
 /* A QLinearConvTranspose of bytes whose constants are known? */
 static bool is_transposed(const struct cnn_graph *g, const struct cnn_node *n)
 {
 	bool good = n->op == CNN_OP_QLINEAR_CONV_TRANSPOSE && n->act.kind == CNN_ACT_NONE;
 
-	for (int i = X_SCALE; i < n->n_in && good; i++)
+	for (int i = CNN_SPLIT_X_SCALE; i < n->n_in && good; i++)
 		good = !cnn_node_in(g, n, i) || cnn_node_in(g, n, i)->data;
-	return good && cnn_dtype_size(cnn_node_in(g, n, X)->dtype) == 1 &&
-	       cnn_dtype_size(cnn_node_in(g, n, W)->dtype) == 1 &&
+	return good && cnn_dtype_size(cnn_node_in(g, n, CNN_SPLIT_X)->dtype) == 1 &&
+	       cnn_dtype_size(cnn_node_in(g, n, CNN_SPLIT_W)->dtype) == 1 &&
 	       cnn_node_out(g, n, 0)->rank == 4;
-}
-
-/* The bias as the constant that RequantizeSums has. */
-static int add_wide_bias(const struct product *p)
-{
-	const struct cnn_tensor *bias = cnn_node_in(p->g, &p->g->nodes[p->node], BIAS);
-	struct cnn_tensor t = { .dtype = CNN_INT64, .rank = 1,
-				.dims = { p->g->values[p->out].t.dims[1] } };
-	char name[128];
-	int ret = cnn_tensor_alloc(&t, p->g->limits.tensor_bytes, p->err);
-
-	if (ret)
-		return ret;
-	for (int64_t k = 0; k < t.dims[0]; k++)
-		((int64_t *)t.data)[k] = bias ? ((const int32_t *)bias->data)[k] : 0;
-	snprintf(name, sizeof(name), "%.100s_terms", p->g->nodes[p->node].name);
-	ret = cnn_graph_add_value(p->g, name, &t, p->err);
-	if (ret < 0)
-		cnn_tensor_release(&t);
-	return ret;
-}
-
-/* Makes it the sums; *sums: their value. */
-static int turn_transposed(const struct product *p, const int in[INPUTS], int *sums)
-{
-	struct cnn_node *n;
-
-	*sums = add_value(p, "_sums");
-	if (*sums < 0)
-		return *sums;
-	p->g->values[*sums].t.dtype = CNN_INT32;
-	n = &p->g->nodes[p->node];
-	n->n_in = 1;
-	n->out[0] = *sums;
-	return cnn_rewrite_rename(n, CNN_OP_INTEGER_CONV_TRANSPOSE, p->err) ?:
-	       cnn_rewrite_set_input(n, 1, in[W], p->err) ?:
-	       cnn_rewrite_set_input(n, 2, in[X_ZERO], p->err) ?:
-	       cnn_rewrite_set_input(n, 3, in[W_ZERO], p->err);
-}
-
-/* It becomes sums of products, and RequantizeSums behind them. Moves p->node there. */
-static int split_transposed(struct product *p)
-{
-	static const int order[] = { X_SCALE, W_SCALE, Y_SCALE, Y_ZERO };
-	int64_t bits = p->g->nodes[p->node].params.product.multiplier_bits;
-	int in[INPUTS], sums, terms, ret;
-	struct cnn_node *n = &p->g->nodes[p->node];
-
-	for (int i = 0; i < INPUTS; i++)
-		in[i] = i < n->n_in ? n->in[i] : -1;
-	p->out = n->out[0];
-	terms = add_wide_bias(p);
-	ret = terms < 0 ? terms : turn_transposed(p, in, &sums);
-	ret = ret ?: cnn_rewrite_insert(p->g, p->node + 1, CNN_OP_REQUANTIZE_SUMS, sums, p->out,
-					p->err);
-	if (ret)
-		return ret;
-	n = &p->g->nodes[++p->node];
-	n->params.sums.axis = 1;
-	n->params.product.multiplier_bits = bits;
-	ret = cnn_rewrite_set_input(n, 1, terms, p->err);
-	for (int i = 0; i < 4 && !ret; i++)
-		ret = cnn_rewrite_set_input(n, 2 + i, in[order[i]], p->err);
-	return ret;
 }
 
 static int legalize_node(struct cnn_graph *g, int *i, struct cnn_err *err)
 {
 	struct cnn_qproduct q = { .g = g, .node = *i, .shift = -1, .err = err };
 	struct product p = { .g = g, .node = *i, .err = err };
+	struct cnn_split s = { .g = g, .node = *i, .err = err };
 	int ret = CNN_OK;
 
 	if (is_product(g, &g->nodes[*i])) {
 		ret = detach(&p);
 		*i = p.node;
 	} else if (is_transposed(g, &g->nodes[*i])) {
-		ret = split_transposed(&p);
-		*i = p.node;
+		cnn_split_get(&s);
+		ret = cnn_split_all(&s);
+		*i = s.node;
 	} else if (cnn_qproduct_get(&q)) {
 		snprintf(q.why, sizeof(q.why), "it has sums only");
 		ret = cnn_qproduct_split(&q);
