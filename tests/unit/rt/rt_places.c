@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rt_places: places of nodes against every possible choice, and parts of graphs. */
+/* rt_places: places of nodes against every possible choice, parts of graphs, and offers. */
 #include "compile/partition.h"
 #include "ir/graph_internal.h"
 #include "../graph/util.h"
@@ -143,11 +143,88 @@ static void test_part(void **state)
 	cnn_graph_free(g);
 }
 
+/* ---- a core that has Neg, and nothing else ----------------------------------------------- */
+
+static const struct cnn_backend_ops ops;
+
+static struct cnn_backend *open_core(struct cnn_compile *compile,
+				     const struct cnnrt_core_info *info)
+{
+	struct cnn_backend *core = calloc(1, sizeof(*core));
+
+	assert_non_null(core);
+	*core = (struct cnn_backend){ .ops = &ops, .compile = compile, .info = info };
+	return core;
+}
+
+static void close_core(struct cnn_backend *core)
+{
+	free(core);
+}
+
+static bool is_for(const struct cnn_graph *g, const struct cnn_node *n)
+{
+	(void)g;
+	return n->op == CNN_OP_NEG;
+}
+
+static bool match(struct cnn_backend *core, struct cnn_unit *unit, char *reason)
+{
+	(void)core;
+	return is_for(unit->g, &unit->g->nodes[unit->nodes[0]]) || cnn_reject(reason, "no Neg");
+}
+
+static bool plan(struct cnn_backend *core, const struct cnn_unit *unit, char *reason)
+{
+	(void)core;
+	(void)unit;
+	(void)reason;
+	return true;
+}
+
+static uint64_t cycles(struct cnn_backend *core, int lead)
+{
+	(void)core;
+	(void)lead;
+	return 3;
+}
+
+static const struct cnn_backend_ops ops = {
+	.name = "neg", .open = open_core, .close = close_core, .is_for = is_for, .match = match,
+	.plan = plan, .cycles = cycles,
+};
+
+/* An offer says whose output the CPU makes; what renames an output of the core is not the CPU's. */
+static void test_on_cpu(void **state)
+{
+	struct cnn_target target = cnn_target_reference;
+	struct cnn_core_choice core = { .ops = &ops, .target = &target };
+	struct onnx_build *b = ob_new(13);
+	struct cnn_offer offer;
+	struct cnn_graph *g;
+
+	(void)state;
+	target.core_hz[0] = 1000000000;
+	ob_input(b, "x", 1, OB_DIMS(1, 4, 8, 8));
+	ob_node(b, "Neg", "x", "v0");
+	ob_node(b, "Flatten", "v0", "v1");
+	ob_node(b, "Add", "v1 v1", "v2");
+	ob_output(b, "v2");
+	g = inferred(b);
+	assert_int_equal(cnn_ask_core(g, (const int[]){ 0, 1, 2 }, 3, &core, &offer, NULL), 0);
+	assert_true(offer.taken);
+	assert_int_equal(offer.which, 1);
+	assert_int_equal(offer.on_cpu, 4);
+	assert_int_equal(offer.ns, 3 + cnn_cpu_cost_ns(&target, g, &g->nodes[2]));
+	cnn_graph_free(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_best),
 		cmocka_unit_test(test_part),
+		cmocka_unit_test(test_on_cpu),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
