@@ -8,10 +8,24 @@
 #define PADDING_MAX ((int64_t)1 << 24) /* bytes that a Pad may add */
 
 static const struct cnn_qproduct_form forms[] = {
-	{ CNN_OP_CONV_INTEGER, 2, 1, 3, -1, -1 }, { CNN_OP_MATMUL_INTEGER, 2, 1, 3, -1, -1 },
-	{ CNN_OP_QLINEAR_CONV, 2, 3, 5, 8, 6 },	  { CNN_OP_QLINEAR_MATMUL, 2, 3, 5, -1, 6 },
-	{ CNN_OP_QGEMM, 2, 3, 5, 6, 7 },
+	{ CNN_OP_CONV_INTEGER, 2, 1, 3, -1, -1, false },
+	{ CNN_OP_MATMUL_INTEGER, 2, 1, 3, -1, -1, false },
+	{ CNN_OP_QLINEAR_CONV, 2, 3, 5, 8, 6, false },
+	{ CNN_OP_QLINEAR_MATMUL, 2, 3, 5, -1, 6, false },
+	{ CNN_OP_QGEMM, 2, 3, 5, 6, 7, false },
+	{ CNN_OP_QLINEAR_CONV_TRANSPOSE, 2, 3, 5, 8, 6, true },
+	{ CNN_OP_INTEGER_CONV, 2, 1, 3, -1, -1, true },
+	{ CNN_OP_INTEGER_MATMUL, 2, 1, 3, -1, -1, true },
+	{ CNN_OP_INTEGER_CONV_TRANSPOSE, 2, 1, 3, -1, -1, true },
 };
+
+const struct cnn_qproduct_form *cnn_qproduct_form(enum cnn_op op)
+{
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+		if (forms[i].op == op)
+			return &forms[i];
+	return NULL;
+}
 
 bool cnn_is_unsplit(const struct cnn_node *n)
 {
@@ -91,12 +105,9 @@ static bool get_sizes(struct cnn_qproduct *p, const struct cnn_node *n)
 bool cnn_qproduct_get(struct cnn_qproduct *p)
 {
 	const struct cnn_node *n = &p->g->nodes[p->node];
-	const struct cnn_qproduct_form *f = NULL;
+	const struct cnn_qproduct_form *f = cnn_qproduct_form(n->op);
 
-	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
-		if (forms[i].op == n->op)
-			f = &forms[i];
-	if (!f || n->act.kind != CNN_ACT_NONE)
+	if (!f || f->keeps_zeros || n->act.kind != CNN_ACT_NONE)
 		return false;
 	p->form = *f;
 	p->conv = n->op == CNN_OP_CONV_INTEGER || n->op == CNN_OP_QLINEAR_CONV;

@@ -10,7 +10,11 @@
 struct cnn_qproduct_form {
 	enum cnn_op op;
 	int x_zero, w, w_zero, bias, y_scale; /* y's zero point comes next, w's scale before */
+	bool keeps_zeros;	/* for cores that take zero points: not split by split_product.c */
 };
+
+/* That of an operator; NULL: it is no quantised product. */
+const struct cnn_qproduct_form *cnn_qproduct_form(enum cnn_op op);
 
 struct cnn_qproduct {
 	struct cnn_graph *g;

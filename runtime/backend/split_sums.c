@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ops/quant.h"
+#include "qproduct.h"
 #include "split_sums.h"
 
 int cnn_split_add_const(const struct cnn_split *s, struct cnn_tensor *t, const char *suffix,
@@ -250,11 +251,12 @@ static void set_strides(struct cnn_split *s, bool trans_b)
 void cnn_split_get(struct cnn_split *s)
 {
 	const struct cnn_node *n = &s->g->nodes[s->node];
+	const struct cnn_qproduct_form *form = cnn_qproduct_form(n->op);
 
 	s->conv = n->op == CNN_OP_QLINEAR_CONV;
 	s->transposed = n->op == CNN_OP_QLINEAR_CONV_TRANSPOSE;
-	s->bias = s->conv || s->transposed ? 8 : n->op == CNN_OP_QGEMM ? 6 : -1;
-	s->y_scale = n->op == CNN_OP_QGEMM ? 7 : 6;
+	s->bias = form->bias;
+	s->y_scale = form->y_scale;
 	s->y_zero = s->y_scale + 1;
 	for (int i = 0; i < CNN_SPLIT_INPUTS; i++) {
 		s->in[i] = i < n->n_in ? n->in[i] : -1;

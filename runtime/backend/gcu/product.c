@@ -3,21 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "backend/qproduct.h"
 #include "gcu.h"
-
-/* Inputs of the operators; -1: it has none. x is input 0; scale and zero point follow a tensor. */
-struct form {
-	enum cnn_op op;
-	int x_zero, w, w_zero, bias, y_scale;
-};
-
-static const struct form forms[] = {
-	{ CNN_OP_CONV_INTEGER, 2, 1, 3, -1, -1 }, { CNN_OP_MATMUL_INTEGER, 2, 1, 3, -1, -1 },
-	{ CNN_OP_QLINEAR_CONV, 2, 3, 5, 8, 6 },	  { CNN_OP_QLINEAR_MATMUL, 2, 3, 5, -1, 6 },
-	{ CNN_OP_QGEMM, 2, 3, 5, 6, 7 },	  { CNN_OP_QLINEAR_CONV_TRANSPOSE, 2, 3, 5, 8, 6 },
-	{ CNN_OP_INTEGER_CONV, 2, 1, 3, -1, -1 }, { CNN_OP_INTEGER_MATMUL, 2, 1, 3, -1, -1 },
-	{ CNN_OP_INTEGER_CONV_TRANSPOSE, 2, 1, 3, -1, -1 },
-};
 
 #define INPUTS_MAX	9
 
@@ -28,28 +15,25 @@ static const struct cnn_tensor *input(const struct gcuc_product *p, int i)
 
 bool gcuc_product_get(const struct cnn_graph *g, const struct cnn_node *n, struct gcuc_product *p)
 {
-	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
-		const struct form *f = &forms[i];
+	const struct cnn_qproduct_form *f = cnn_qproduct_form(n->op);
 
-		if (f->op != n->op)
-			continue;
-		*p = (struct gcuc_product){ .g = g, .n = n, .sums = f->y_scale < 0 };
-		p->x = input(p, 0);
-		p->w = input(p, f->w);
-		p->x_zero = input(p, f->x_zero);
-		p->w_zero = input(p, f->w_zero);
-		p->bias = input(p, f->bias);
-		p->groups = n->op == CNN_OP_INTEGER_CONV ? input(p, 4) : NULL;
-		if (p->sums)
-			return true;
-		p->x_scale = input(p, 1);
-		p->w_scale = input(p, f->w + 1);
-		p->y = f->y_scale;
-		p->y_scale = input(p, f->y_scale);
-		p->y_zero = input(p, f->y_scale + 1);
+	if (!f)
+		return false;
+	*p = (struct gcuc_product){ .g = g, .n = n, .sums = f->y_scale < 0 };
+	p->x = input(p, 0);
+	p->w = input(p, f->w);
+	p->x_zero = input(p, f->x_zero);
+	p->w_zero = input(p, f->w_zero);
+	p->bias = input(p, f->bias);
+	p->groups = n->op == CNN_OP_INTEGER_CONV ? input(p, 4) : NULL;
+	if (p->sums)
 		return true;
-	}
-	return false;
+	p->x_scale = input(p, 1);
+	p->w_scale = input(p, f->w + 1);
+	p->y = f->y_scale;
+	p->y_scale = input(p, f->y_scale);
+	p->y_zero = input(p, f->y_scale + 1);
+	return true;
 }
 
 static bool is_known(const struct cnn_tensor *t)
