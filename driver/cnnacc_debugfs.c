@@ -178,7 +178,7 @@ static int cnnacc_debugfs_show(struct seq_file *m, void *data)
 	struct drm_debugfs_entry *entry = m->private;
 	struct cnnacc_device *cdev = to_cnnacc_device(entry->dev);
 
-	/* Not cnnacc_device_enter(), whose lock comes after those that are taken here. */
+	/* Not cnnacc_device_enter(): suspend_lock comes after the locks that @show takes. */
 	CLASS(cnnacc_section, section)(&cdev->drm);
 	if (section < 0 || cnnacc_pm_get(cdev))
 		return -ENODEV;

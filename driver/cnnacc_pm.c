@@ -12,10 +12,12 @@
  * reset from outside (FLR).  Each of these may clear all of its state, so all use
  * cnnacc_device_suspend() before and cnnacc_device_restart() after.
  *
- * A SUBMIT, a job and an ioctl or file that accesses registers hold a runtime PM
- * reference.  The last one does so between cnnacc_device_enter() and cnnacc_device_exit(), which
- * also exclude a system suspend and a reset from outside.  During these two a work item occupies
- * &cnnacc_device.reset_wq, so that neither a reset nor the watchdog touches the device.
+ * A SUBMIT, a job and an ioctl or debugfs file that accesses registers hold a runtime PM reference.
+ * An ioctl does so between cnnacc_device_enter() and cnnacc_device_exit(), which also exclude a
+ * system suspend and a reset from outside.  A debugfs file reads registers under &cnnacc_core.lock:
+ * those of a queue while it is enabled, counters until they are saved.  During a suspend or such a
+ * reset a work item occupies &cnnacc_device.reset_wq, so that neither a reset nor the watchdog
+ * touches the device.
  */
 
 #define CNNACC_AUTOSUSPEND_MS	50
