@@ -549,6 +549,9 @@ double kmd_kill(pid_t pid)
 	double start;
 	int status;
 
+	/* kill(-1) would end all other processes. */
+	if (pid < 0)
+		return -1;
 	usleep(200000);
 	start = kmd_seconds();
 	kill(pid, SIGKILL);
