@@ -238,7 +238,7 @@ static void test_table_limit(void)
 	close(fd);
 }
 
-/* A process that is killed in a long VM_BIND does not first execute the rest of it. */
+/* A process that is killed in a long VM_BIND ends before all operations are executed. */
 static void test_killed(int fd)
 {
 	static struct drm_cnnacc_bind_op ops[MANY_OPS];

@@ -727,7 +727,7 @@ static _Noreturn void read_for_ever(void)
 		if (fd < 0 && !glob("/dev/{accel/accel,dri/renderD}*", GLOB_BRACE, NULL, &found)) {
 			fd = open(found.gl_pathv[0], O_RDWR | O_CLOEXEC);
 			globfree(&found);
-			/* For the removal to free; fails if there was one. */
+			/* For the removal to free.  Without a device, that fails. */
 			kmd_ioctl(fd, DRM_IOCTL_CNNACC_VM_CREATE, &vm);
 		}
 		snprintf(pattern, sizeof(pattern), "/proc/self/fdinfo/%d", fd);

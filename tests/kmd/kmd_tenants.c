@@ -120,7 +120,7 @@ static void test_dying(void)
 	close(hog.fd);
 }
 
-/* The last fence of the long jobs, in another file. */
+/* Submits the long jobs; returns a syncobj of another file with the fence of the last one. */
 static uint32_t fence_of(struct kmd_env *hog, int fd)
 {
 	uint32_t out = kmd_syncobj(hog->fd), handle;
@@ -153,7 +153,7 @@ static int make_waiting(int fd, uint32_t vm, uint32_t core, uint32_t fence)
 	return kmd_ctx_destroy(fd, create.ctx_id) ?: ret;
 }
 
-/* A destroyed context counts until it is freed: a file has as many as one that keeps them. */
+/* A destroyed context counts against the limit of its file until it is freed. */
 static void test_dying_count(void)
 {
 	struct kmd_env hog = kmd_env(kmd_open());

@@ -84,7 +84,7 @@ void sj_move(struct saved_job *j)
 	assert_int_equal(sj_load(j), 0);
 }
 
-/* The record counts without its times. */
+/* Without the times in the record, which differ from run to run. */
 uint32_t sj_finish(struct saved_job *j)
 {
 	struct core_jobs *f = &j->f;

@@ -13,7 +13,7 @@
 #define SAVED_CORE \
 	(SAVED_SUMMED + 8 + CNNACC_MAX_CORES * CNNACC_CORE_ENTRY_SIZE + 48 + 248 + 296)
 
-/** struct saved_job - a job that is saved, and what its end is known by. */
+/** struct saved_job - a job that is saved in the middle, and the results that are compared. */
 struct saved_job {
 	struct core_jobs f;
 	const char *cores;		/* the device, as in cm_config_set() */
@@ -27,11 +27,11 @@ struct saved_job {
 	size_t state_bytes;
 };
 
-/* The members up to @steps are there. */
+/* Allocates @state.  The caller has set the members before it. */
 void sj_start(struct saved_job *j);
 int sj_teardown(void **state);
 
-/* Starts the job and does some steps of it; false if that was all it has. */
+/* Starts the job and does some steps of it; false if it has ended. */
 bool sj_run(struct saved_job *j, unsigned int steps);
 void sj_save(struct saved_job *j);
 /* Starts the job, does some steps of it and saves the state. */
@@ -52,7 +52,7 @@ void sj_refused(struct saved_job *j, const char *says);
  */
 unsigned int sj_forge(struct saved_job *j, unsigned int count, size_t (*place)(uint64_t *seed),
 		      uint64_t *seed);
-/* 4000 in all, from the states after so many steps. */
+/* Alters 4000 states in all: those after @steps[0] to @steps[@count - 1] steps, equally often. */
 unsigned int sj_forge_after(struct saved_job *j, const unsigned int *steps, size_t count,
 			    size_t (*place)(uint64_t *seed));
 
