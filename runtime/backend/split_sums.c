@@ -233,7 +233,7 @@ int cnn_split_all(struct cnn_split *s)
 	return ret;
 }
 
-/* No weight is counted as one. */
+/* Divides by no 0, also where there are no weights. */
 static void set_strides(struct cnn_split *s, bool trans_b)
 {
 	const struct cnn_tensor *w = &s->t[CNN_SPLIT_W];

@@ -15,8 +15,8 @@ struct cluster {
 };
 
 /*
- * Such as sums of a core to which the CPU adds a bias: these leave the core, whoever reads the
- * value.
+ * Is it an input, or does the CPU make it, such as by adding a bias to sums of a core? Then the
+ * core's part of it leaves the core, wherever the value is read.
  */
 static bool is_made_on_cpu(const struct cnn_partition *p, const struct cnn_value *v)
 {

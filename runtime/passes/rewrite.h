@@ -47,12 +47,12 @@ struct cnn_node *cnn_rewrite_only_reader(const struct cnn_graph *g, const struct
 /* Makes value b input i of node a; new inputs before it are -1 (omitted). */
 int cnn_rewrite_set_input(struct cnn_node *a, int i, int b, struct cnn_err *err);
 /*
- * Adds a value like t, of which it takes the data, named by the first 100 characters of name and by
- * suffix; a constant of t's type and shape, whose data the caller fills. Each returns its index, or
- * an error.
+ * Adds a value like t, whose data it takes, also on failure. Its name is the first 100 characters
+ * of name, and suffix. Returns its index, or an error.
  */
 int cnn_rewrite_add_value(struct cnn_graph *g, const char *name, const char *suffix,
 			  struct cnn_tensor *t, struct cnn_err *err);
+/* The same for a constant of t's type and shape: allocates *data, which the caller fills. */
 int cnn_rewrite_add_const(struct cnn_graph *g, const char *name, const char *suffix,
 			  struct cnn_tensor *t, void **data, struct cnn_err *err);
 /* Replaces input i of node a by a new float constant of that shape, which the caller fills. */

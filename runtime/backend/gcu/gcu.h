@@ -168,7 +168,10 @@ int32_t gcuc_weight_int(const struct gcuc_conv *v, int64_t k, int64_t c, struct 
 float gcuc_weight_float(const struct gcuc_conv *v, int64_t k, int64_t c, struct gcuc_point p);
 
 int gcuc_legalize(struct cnn_graph *g, int place, struct cnn_err *err);
-/* split_channels.c; group: the output channels of one; 0: it has none. s->node is then the last. */
+/*
+ * Splits a product of which the core requantises s->passing channels (split_channels.c). group:
+ * output channels of a group; 0: there are no groups. Moves s->node to the last of the new nodes.
+ */
 int gcuc_split_channels(struct cnn_split *s, int64_t group);
 /* Hook: what is fused into a product, or becomes one beside it, is not for the core alone. */
 int gcuc_companions(const struct cnn_graph *g, int node, int *nodes);

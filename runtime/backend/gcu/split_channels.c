@@ -44,7 +44,8 @@ static int add_sums(struct cnn_split *s, int64_t group, int *sums)
 	if (ret)
 		return ret;
 	n = &s->g->nodes[s->node++];
-	n->place = s->g->nodes[s->node].place; /* chosen for what both cost there */
+	/* The place was chosen by the cost of both products there. */
+	n->place = s->g->nodes[s->node].place;
 	if (s->conv || s->transposed)
 		n->params.window = s->g->nodes[s->node].params.window;
 	return cnn_split_set_sums(s, n, w, zero) ?: (group ? list_groups(s, group, n) : CNN_OK);
