@@ -4,16 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "min_max.h"
 #include "words.h"
 
 #define LINE		CNNACC_LINE_SIZE
 #define COMMAND_BYTES	sizeof(struct cnnacc_seq_command)
 #define FLAGS		0xff00u
-
-static uint64_t max_u64(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
 
 static uint64_t ceil_div(uint64_t a, uint64_t b)
 {

@@ -65,11 +65,6 @@ static int64_t ceil_div(int64_t a, int64_t b)
 	return (a + b - 1) / b;
 }
 
-static uint64_t max_u64(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
 static int64_t bits(uint32_t word, unsigned int high, unsigned int low)
 {
 	return (word >> low) & (uint32_t)((1ull << (high - low + 1)) - 1);

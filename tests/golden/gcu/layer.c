@@ -9,11 +9,6 @@
 #include "../min_max.h"
 #include "../words.h"
 
-static uint64_t max_u64(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
 static int64_t update_depth(const struct golden_gcu_layer *l)
 {
 	return l->fp16 ? CNNACC_GCU_UPDATE_FP16 : CNNACC_GCU_UPDATE_INT;

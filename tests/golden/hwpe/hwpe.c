@@ -52,11 +52,6 @@ struct golden_hwpe {
 	struct golden_hwpe_coverage coverage;
 };
 
-static uint64_t max_u64(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
 static uint32_t bits(uint32_t word, unsigned int high, unsigned int low)
 {
 	return word >> low & (uint32_t)((1ull << (high - low + 1)) - 1);
