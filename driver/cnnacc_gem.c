@@ -366,6 +366,7 @@ static void cnnacc_bo_sync_range(struct device *dev, struct sg_table *sgt,
 		else
 			dma_sync_single_for_cpu(dev, dma, size, DMA_BIDIRECTIONAL);
 		at += size;
+		cond_resched();
 	}
 }
 
@@ -408,7 +409,6 @@ int cnnacc_bo_sync_ioctl(struct drm_device *drm, void *data, struct drm_file *fi
 		/* One section for each operation, so that an unplug waits for one only. */
 		CLASS(cnnacc_section, section)(drm);
 		ret = section < 0 ? -ENODEV : cnnacc_bo_sync(to_cnnacc_device(drm), file, &ops[i]);
-		cond_resched();
 	}
 	return ret;
 }
