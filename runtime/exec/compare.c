@@ -254,11 +254,13 @@ static void compare_value(const struct compare *c, const struct cnn_tensor *got,
 	for (int64_t i = 0; i < (int64_t)l->count; i++) {
 		bool unwritten = is_poison(got, i);
 		double d = unwritten ? 0 : difference(got, want, i, may.fills);
+		double bound = atol + rtol * fabs(cnn_tensor_element(want, i));
 
 		l->unwritten += unwritten;
 		l->error = d > l->error ? d : l->error;
-		if (!unwritten &&
-		    (!d || (isfinite(d) && d <= atol + rtol * fabs(cnn_tensor_element(want, i)))))
+		if (isfinite(bound))
+			l->bound = fmax(l->bound, bound);
+		if (!unwritten && (!d || (isfinite(d) && d <= bound)))
 			continue;
 		note_beyond(l, (uint64_t)i, cnn_tensor_element(got, i),
 			    cnn_tensor_element(want, i));

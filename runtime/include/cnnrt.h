@@ -719,7 +719,7 @@ struct cnnrt_layer {
 	uint64_t first;		/* the first element beyond, row-major */
 	double got, want;	/* its value, and the reference */
 	double error;		/* the largest difference of all written elements */
-	double bound;		/* difference that atol allows every element, or the largest of its core's */
+	double bound;		/* the largest of all elements, each of which has its own */
 	/* Of those beyond: the reference or an input is outside float16's range, all that the core has. */
 	uint64_t saturated;
 };
