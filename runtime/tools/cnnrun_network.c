@@ -221,14 +221,13 @@ static void name_free_dims(const struct cnnrt_tensor_info *info, int first)
 			 "others", info->name, shape, info->name, shape);
 }
 
-/* A free first dimension is the batch, so that 1 is what most want, unless it does not compile. */
-static void name_free_inputs(const struct network *n, bool compiled)
+void name_free_inputs(const struct cnnrt_model *model, bool compiled)
 {
 	struct cnnrt_tensor_info info = { .struct_size = sizeof(info) };
-	unsigned int count = cnnrt_model_io_count(n->model, CNNRT_INPUT);
+	unsigned int count = cnnrt_model_io_count(model, CNNRT_INPUT);
 
 	for (unsigned int i = 0; i < count; i++)
-		if (!cnnrt_model_io(n->model, CNNRT_INPUT, i, &info, NULL))
+		if (!cnnrt_model_io(model, CNNRT_INPUT, i, &info, NULL))
 			name_free_dims(&info, compiled ? 1 : 0);
 }
 
@@ -259,7 +258,7 @@ static int load_network(struct network *n)
 	if (progress.shown && progress.tty)
 		fputs("\r\033[K", stderr);
 	ret = checked(ret, &err);
-	name_free_inputs(n, !ret);
+	name_free_inputs(n->model, !ret);
 	return ret;
 }
 

@@ -38,6 +38,12 @@ int fill_inputs(const struct network *n, struct cnnrt_job *job, uint64_t image);
 /* --batch: can dimension 0 be 1?  One that is not known yet can.  what: "input" or "output" */
 int check_image(const struct cnnrt_tensor_info *info, const char *what);
 
+/*
+ * cnnrun_network.c: names the inputs with free dimensions that were taken as 1. A free first one is
+ * the batch, so that 1 is what most want, unless the network does not compile.
+ */
+void name_free_inputs(const struct cnnrt_model *model, bool compiled);
+
 /* cnnrun_batch.c: --batch, a job for each image.  What returns int: as above. */
 int batch_create(struct network *n);
 void batch_free(struct batch *b);

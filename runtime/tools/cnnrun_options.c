@@ -139,9 +139,9 @@ static const struct opt_spec options[] = {
 	  .flags = ON_RUN | OPT_MANY,
 	  .text = "write an output to FILE: as ONNX tensor if it ends in .pb, else as .npy" },
 	{ .name = "shape", .arg = "NAME=N,N,..", FIELD(shape), .set = add_named,
-	  .flags = ON_NETWORK | OPT_MANY,
-	  .text = "size of an input whose dimensions are free; default: those of the input's file, "
-		  "or 1" },
+	  .flags = ON_NETWORK | ON_CORES | OPT_MANY,
+	  .text = "size of an input whose dimensions are free; default: those of the input's file or "
+		  "of one of --samples, or 1" },
 	{ .name = "device", .arg = OPT_DEVICE_ARG, .kind = OPT_TEXT, FIELD(device), .flags = ON_ALL | ON_CORES,
 	  .text = OPT_DEVICE_TEXT },
 	{ .name = "load-module", .kind = OPT_FLAG, FIELD(load_module), .flags = ON_ALL | ON_CORES,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The network of a report of all cores in each format, and its compilation. */
 #include "cnnquant.h"
-#include "cnnrun.h"
+#include "cnnrun_network.h"
 #include "cores_report.h"
 #include "import/import.h"
 
@@ -98,21 +98,44 @@ static int check_input(const struct cores_report *r, struct cnnrt_model *model)
 	return EXIT_DONE;
 }
 
-/* Gives the network's only input the shape of one sample. */
-static int set_shape(const struct cores_report *r, struct cnnrt_model *model)
+/* Applies --shape. */
+static int set_given_shapes(const struct cores_report *r, struct cnnrt_model *model)
 {
-	int ret = check_input(r, model);
-	struct cnnrt_error err;
-	int64_t dims[CNN_MAX_RANK];
+	struct session session = { .opt = r->o };
+	struct network network = { .s = &session, .model = model };
 
-	if (ret || !r->test.data)
-		return ret;
-	memcpy(dims, r->test.dims, sizeof(dims));
-	dims[0] = 1;
-	if (cnnrt_model_set_input_shape(model, 0, r->test.rank, dims, &err))
+	return set_shapes(&network);
+}
+
+/* Gives the network's only input the shape of one sample, which a --shape must have, too. */
+static int set_sample_shape(const struct cores_report *r, struct cnnrt_model *model)
+{
+	struct cnnrt_tensor_info info = { .struct_size = sizeof(info) };
+	struct cnn_tensor sample = r->test, given;
+	char a[128], b[128];
+	struct cnnrt_error err;
+
+	sample.dims[0] = 1;
+	if (cnnrt_model_io(model, CNNRT_INPUT, 0, &info, &err))
+		return complain_error(&err);
+	given = tensor_of(&info, NULL);
+	if (r->o->shape.count && !cnn_tensor_same_shape(&given, &sample))
+		return complain(EXIT_FAILED, "--samples %s: one sample is %s, but --shape gives "
+				"input %s %s", r->o->samples,
+				cnn_tensor_describe(&sample, a, sizeof(a)), info.name,
+				cnn_tensor_describe(&given, b, sizeof(b)));
+	if (cnnrt_model_set_input_shape(model, 0, sample.rank, sample.dims, &err))
 		return complain(EXIT_FAILED, "--samples %s: one sample: %s", r->o->samples,
 				err.text);
 	return EXIT_DONE;
+}
+
+static int open_model(const struct cores_report *r, const struct cores_network *n,
+		      struct cnnrt_model **model)
+{
+	int ret = load(r, n, model) ?: check_input(r, *model) ?: set_given_shapes(r, *model);
+
+	return ret || !r->test.data ? ret : set_sample_shape(r, *model);
 }
 
 int cores_compile(struct cores_report *r, const struct cores_network *n, bool half,
@@ -130,12 +153,25 @@ int cores_compile(struct cores_report *r, const struct cores_network *n, bool ha
 
 	opt.cpu_only = core && !strcmp(core, "cpu");
 	opt.core = opt.cpu_only ? NULL : core;
-	ret = load(r, n, &model) ?: set_shape(r, model);
+	ret = open_model(r, n, &model);
 	if (!ret && cnnrt_compile(model, r->dev, &opt, p, &err)) {
 		*p = NULL;
 		*why = strdup(clean(err.text, text, sizeof(text)));
 		ret = *why ? EXIT_DONE : complain(EXIT_FAILED, "out of memory");
 	}
+	cnnrt_model_free(model);
+	return ret;
+}
+
+/* Names the dimensions that neither --shape nor --samples gave. */
+static int name_free_dimensions(const struct cores_report *r, const struct cores_network *n,
+				bool compiled)
+{
+	struct cnnrt_model *model = NULL;
+	int ret = open_model(r, n, &model);
+
+	if (!ret)
+		name_free_inputs(model, compiled);
 	cnnrt_model_free(model);
 	return ret;
 }
@@ -150,7 +186,8 @@ int cores_answer_floats(struct cores_report *r)
 	int ret = cores_network(r, NULL, &n, &why) ?: cores_compile(r, n, false, "cpu", &p, &why);
 
 	if (!ret && why)
-		ret = complain(EXIT_FAILED, "%s: %s", r->o->model, why);
+		complain(0, "%s: %s", r->o->model, why);
+	ret = ret ?: name_free_dimensions(r, n, !why) ?: (why ? EXIT_FAILED : EXIT_DONE);
 	if (!ret && r->test.data)
 		ret = checked(cnnrt_job_create(r->ctx, p, &job, &err), &err) ?:
 		      run_samples(job, &r->test, r->o->model, &r->answers);

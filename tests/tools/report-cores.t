@@ -278,6 +278,38 @@ def check_classes(work, model):
     equal(exact['right'], SAMPLES // 2 - 1, 'right of the most accurate')
 
 
+def build_free(path):
+    """A convolution over an input of which only the channels are known: 1 is too small."""
+    weights = numpy_helper.from_array(np.ones((4, 3, 3, 3), np.float32), 'w')
+    graph = helper.make_graph([helper.make_node('Conv', ['x', 'w'], ['y'])], 'free',
+                              [helper.make_tensor_value_info('x', 1, ['n', 3, 'h', 'w'])],
+                              [helper.make_tensor_value_info('y', 1, None)], [weights])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid('', 14)])
+    model.ir_version = 7
+    onnx.save(model, path)
+
+
+def check_shapes(work):
+    """--shape, --samples or both give the sizes that a network leaves free."""
+    path = os.path.join(work, 'free.onnx')
+    samples = ('--samples', os.path.join(work, 'samples.npy'))
+    build_free(path)
+    for options, side in ((('--shape', 'x=1,3,16,16'), 16), (('--shape', '0=1,3,12,12'), 12),
+                          (samples, 16), ((*samples, '--shape', 'x=1,3,16,16'), 16)):
+        rows = rows_of(report(work, path, *options))
+        assert rows, 'no core ran it'
+        for row in rows:
+            equal(row['macs_total'], 4 * 3 * 9 * (side - 2) ** 2, f'MACs with {options}')
+    for options, status, wanted in (
+            ((), 1, ('were taken as 1', '--shape x=N,3,N,N gives others')),
+            (('--shape', 'z=1,3,16,16'), 2, ('no input "z"',)),
+            (('--shape', 'x=1,4,16,16'), 1, ('dimension 1 is 3, 4 given',)),
+            ((*samples, '--shape', 'x=1,3,12,12'), 1, ('one sample is', '--shape gives input x'))):
+        said = run('cnnrun', path, '--report', '--core', 'all', *options)
+        equal(said.returncode, status, f'status with {options}')
+        assert all(text in said.stderr for text in wanted), said.stderr
+
+
 # ---- views --------------------------------------------------------------------------------
 
 class Page(html.parser.HTMLParser):
@@ -428,6 +460,7 @@ def main():
         data = check_figures(work, model)
         check('a table of energies from a file', check_table, work, model)
         check('without samples', check_without_samples, work, model)
+        check('sizes that are free', check_shapes, work)
         check('right by classes', check_classes, work, model)
         check('page, picture and text', check_views, work, data)
         test_tables(work, model)
