@@ -294,6 +294,17 @@ static bool is_program(const char *path)
 	return cnnrt_program_is(start, size);
 }
 
+/* An idle device may not be what its user expects; --core and --explain print the reasons. */
+static void name_idle_device(const struct network *n)
+{
+	struct cnnrt_estimate est = { .struct_size = sizeof(est) };
+	const struct run_options *o = n->s->opt;
+
+	if (!o->core && !o->explain && !cnnrt_program_estimate(n->program, &est, NULL) &&
+	    est.macs_total && !est.macs_device)
+		complain(0, "no MAC runs on the device: --explain says why");
+}
+
 static int prepare(struct network *n)
 {
 	struct session *s = n->s;
@@ -305,6 +316,7 @@ static int prepare(struct network *n)
 	if (s->opt->explain || s->compile.core)
 		print_explain(n->program, s->opt->explain ? NULL : s->compile.core);
 	print_macs(n->program, s->dev);
+	name_idle_device(n);
 	if (s->opt->compile)
 		return EXIT_DONE;
 	name_zeros(n);

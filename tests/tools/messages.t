@@ -66,7 +66,31 @@ def test_free(work):
            'the library says so, too', done.stderr)
 
 
+def test_idle(work):
+    """A device that gets nothing of the work is told, unless the reasons are printed or it was asked."""
+    hint = 'no MAC runs on the device: --explain says why'
+    model = make.Model([1, 4, 8, 8])
+    model.node('GlobalAveragePool')
+    done = run(work, model)
+    tap.ok(done.returncode == 0 and done.stderr.count(hint) == 1 and
+           'MACs on device: 0 of ' in done.stdout, 'all work is left to the CPU', done.stderr)
+    for options in (['--core', 'cpu'], ['--explain']):
+        done = run(work, model, *options)
+        tap.ok(done.returncode == 0 and hint not in done.stderr, f'not with {options}', done.stderr)
+    model = make.Model([1, 16, 32, 32])
+    model.conv(16, 16, 3)
+    model.node('GlobalAveragePool')
+    done = run(work, model)
+    tap.ok(done.returncode == 0 and 'MACs on device: 0 of' not in done.stdout and hint not in
+           done.stderr, 'part of it is left', done.stdout)
+    model = make.Model([1, 4])
+    model.node('Softmax')
+    done = run(work, model)
+    tap.ok(done.returncode == 0 and hint not in done.stderr, 'no MACs', done.stderr)
+
+
 with tempfile.TemporaryDirectory(prefix='cnnacc-messages.') as folder:
     test_missing(folder)
     test_free(folder)
+    test_idle(folder)
 sys.exit(tap.done())
