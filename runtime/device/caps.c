@@ -287,17 +287,9 @@ static void caps_close(struct cnnrt_device *dev)
 	free(dev);
 }
 
-static int caps_vm_create(struct cnnrt_device *dev, uint32_t *id)
-{
-	(void)dev;
-	(void)id;
-	return -ENODEV;
-}
-
-/* The other functions need an address space, and none can be created. */
+/* What calls the other functions asks rt_check_runs() first. */
 static const struct rt_device_ops caps_ops = {
 	.close = caps_close,
-	.vm_create = caps_vm_create,
 };
 
 bool rt_is_caps(const struct cnnrt_device *dev)

@@ -153,6 +153,16 @@ int rt_check_process(const struct cnnrt_device *dev, struct cnnrt_error *err)
 		       "in the child", dev->info.path);
 }
 
+int rt_check_runs(const struct cnnrt_device *dev, struct cnnrt_error *err)
+{
+	int ret = rt_check_process(dev, err);
+
+	if (!ret && rt_is_caps(dev))
+		ret = rt_fail(err, CNNRT_ENODEV, "%s: a description of a device: programs can be "
+			      "compiled for it, not run on it", dev->info.path);
+	return ret;
+}
+
 int cnnrt_device_info(struct cnnrt_device *dev, struct cnnrt_device_info *info,
 		      struct cnnrt_error *err)
 {
@@ -236,21 +246,22 @@ int cnnrt_device_fd(const struct cnnrt_device *dev)
 
 static int reg_rw(struct cnnrt_device *dev, struct drm_cnnacc_reg_rw *rw, struct cnnrt_error *err)
 {
-	int ret = rt_check_process(dev, err);
+	int ret = rt_check_runs(dev, err);
 
 	if (ret)
 		return ret;
-	ret = dev->ops->reg_rw ? dev->ops->reg_rw(dev, rw) : -ENODEV;
+	ret = dev->ops->reg_rw(dev, rw);
 	if (ret == -EPERM)
 		return rt_fail(err, CNNRT_EACCES, "%s: register 0x%x: the driver allows writes only "
 			       "to registers without a side effect", dev->info.path, rw->offset);
 	if (ret == -EACCES)
 		return rt_fail(err, CNNRT_EACCES, "%s: register 0x%x: only the administrator "
 			       "(CAP_SYS_ADMIN) may access registers", dev->info.path, rw->offset);
-	if (ret)
-		return rt_fail_errno(err, ret, "%s: register 0x%x: multiple of 4 below 0x%x wanted",
-				     dev->info.path, rw->offset, CNNACC_REGS_SIZE);
-	return CNNRT_OK;
+	if (ret == -EINVAL)
+		return rt_fail(err, CNNRT_EINVAL, "%s: register 0x%x: multiple of 4 below 0x%x "
+			       "wanted", dev->info.path, rw->offset, CNNACC_REGS_SIZE);
+	return ret ? rt_fail_errno(err, ret, "%s: register 0x%x", dev->info.path, rw->offset) :
+		     CNNRT_OK;
 }
 
 int cnnrt_device_reg_read(struct cnnrt_device *dev, uint32_t offset, uint32_t *value,

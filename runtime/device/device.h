@@ -80,7 +80,6 @@ struct rt_device_ops {
 	 */
 	int (*end_time)(struct cnnrt_device *dev, uint32_t ctx_id, uint64_t seqno, int fence,
 			uint64_t *ns);
-	/* Optional: a description of a device has no registers. */
 	int (*reg_rw)(struct cnnrt_device *dev, struct drm_cnnacc_reg_rw *rw);
 };
 
@@ -129,10 +128,15 @@ void rt_vm_release(struct rt_vm *vm, uint32_t va, uint64_t size);
 bool rt_is_ours(const struct cnnrt_device *dev);
 /* CNNRT_OK, or CNNRT_EINVAL in a forked child. */
 int rt_check_process(const struct cnnrt_device *dev, struct cnnrt_error *err);
+/* The same, and CNNRT_ENODEV for a device description. */
+int rt_check_runs(const struct cnnrt_device *dev, struct cnnrt_error *err);
 
-/* Fills dev->info and dev->core; dev->target is the reference, at the device's clock. NULL, or the name of an invalid field. */
 /* Writes its cores, "NAME.0, NAME.1". */
 void rt_list_cores(const struct cnnrt_device *dev, char *text, size_t len);
+/*
+ * Fills dev->info and dev->core; dev->target is the reference, at the device's clock. NULL, or the
+ * name of an invalid field.
+ */
 const char *rt_device_set_info(struct cnnrt_device *dev, const struct drm_cnnacc_dev_info *info,
 			       uint64_t clock_hz, const struct cnnrt_core_info *cores);
 

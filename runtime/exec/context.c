@@ -10,16 +10,13 @@ int cnnrt_context_create(struct cnnrt_device *dev, enum cnnrt_priority priority,
 			 struct cnnrt_context **out, struct cnnrt_error *err)
 {
 	struct cnnrt_context *ctx;
-	int ret = rt_check_process(dev, err);
+	int ret = rt_check_runs(dev, err);
 
 	if (ret)
 		return ret;
 	if ((unsigned int)priority > CNNRT_PRIORITY_HIGH)
 		return rt_fail(err, CNNRT_EINVAL, "context: priority %d: 0..2 wanted",
 			       (int)priority);
-	if (rt_is_caps(dev))
-		return rt_fail(err, CNNRT_ENODEV, "%s: a description of a device: programs can be "
-			       "compiled for it, not run on it", dev->info.path);
 	ctx = calloc(1, sizeof(*ctx));
 	if (!ctx)
 		return rt_fail(err, CNNRT_ENOMEM, "context: out of memory");

@@ -32,14 +32,13 @@ int cnnrt_event_create(struct cnnrt_device *dev, unsigned int core, struct cnnrt
 		       struct cnnrt_error *err)
 {
 	struct cnnrt_event *event;
-	int ret = rt_check_process(dev, err);
+	int ret = rt_check_runs(dev, err);
 
 	if (ret)
 		return ret;
-	if (core >= dev->info.core_count || !dev->ops->eventfd)
-		return rt_fail(err, CNNRT_EINVAL, "events: core %u: %s has %u cores that can be "
-			       "used", core, dev->info.path,
-			       dev->ops->eventfd ? dev->info.core_count : 0);
+	if (core >= dev->info.core_count)
+		return rt_fail(err, CNNRT_EINVAL, "events: core %u: %s has %u cores", core,
+			       dev->info.path, dev->info.core_count);
 	event = calloc(1, sizeof(*event));
 	if (!event)
 		return rt_fail(err, CNNRT_ENOMEM, "events: out of memory");

@@ -317,7 +317,7 @@ int cnnrt_exec(struct cnnrt_device *dev, const struct cnnrt_exec *from,
 	struct run run = { .dev = dev, .exec = &exec, .wants_stats = stats };
 	int ret = rt_struct_read(RT_STRUCT(cnnrt_exec, stats_va), &exec, from, err) ?:
 		  rt_struct_check(RT_JOB_STATUS, status->struct_size, err) ?:
-		  rt_check_process(dev, err) ?: check_exec(dev, &exec, err);
+		  rt_check_runs(dev, err) ?: check_exec(dev, &exec, err);
 
 	if (ret)
 		return ret;

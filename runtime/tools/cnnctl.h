@@ -25,6 +25,9 @@ int start_events(struct cnnrt_device *dev, unsigned int core, const char *name,
 /* Returns how many there were. */
 uint64_t end_events(struct event_watch *watch);
 
+/* Reports why registers could not be accessed: no device, or not this user. Returns the status. */
+int complain_registers(const struct cnnrt_error *err);
+
 /* Options that most commands take. */
 struct common {
 	const char *device;

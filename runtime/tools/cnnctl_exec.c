@@ -304,8 +304,8 @@ static int run_and_print(const struct request *r, struct cnnrt_device *dev,
 	if (watch)
 		events = end_events(watch);
 	if (ret)
-		return complain(err.code == CNNRT_EINVAL ? EXIT_USAGE : EXIT_FAILED, "%s",
-				err.text);
+		return err.code == CNNRT_EINVAL ? complain(EXIT_USAGE, "%s", err.text) :
+						  complain_error(&err);
 	if (r->events)
 		return print_ended(events, info.name, status);
 	print_result(info.name, status, &stats);

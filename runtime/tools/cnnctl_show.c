@@ -24,6 +24,12 @@ int run_on_device(const struct opt_command *command, int argc, char **argv,
 	return ret;
 }
 
+int complain_registers(const struct cnnrt_error *err)
+{
+	return err->code == CNNRT_EACCES ? complain(EXIT_FAILED, "%s", err->text) :
+					   complain_error(err);
+}
+
 static void show_info(const struct cnnrt_device_info *info)
 {
 	printf("%s: cnnacc %u.%u, driver %s%s%s, %u core%s at %u MHz%s\n", info->path,
@@ -297,7 +303,7 @@ static int print_regs(struct cnnrt_device *dev, const struct common *c)
 
 	/* A first read without permission prints the error alone. */
 	if (cnnrt_device_reg_read(dev, CNNACC_REG_MAGIC, &magic, &d.err))
-		return complain(EXIT_FAILED, "%s", d.err.text);
+		return complain_registers(&d.err);
 	if (c->json) {
 		d.j.out = stdout;
 		json_open(&d.j, NULL, '{');
@@ -305,7 +311,7 @@ static int print_regs(struct cnnrt_device *dev, const struct common *c)
 	dump_regs(&d);
 	while (d.j.depth)
 		json_close(&d.j, '}');
-	return d.failed ? complain(EXIT_FAILED, "%s", d.err.text) : EXIT_DONE;
+	return d.failed ? complain_registers(&d.err) : EXIT_DONE;
 }
 
 int cmd_regs(int argc, char **argv)
@@ -364,7 +370,7 @@ static int reset(struct cnnrt_device *dev, const struct common *c)
 	if (c->core || cnnrt_device_fd(dev) >= 0)
 		return driver_reset(dev, c->core);
 	return cnnrt_device_reg_write(dev, CNNACC_REG_RESET, 1, &err) ?
-	       complain(EXIT_FAILED, "%s", err.text) : EXIT_DONE;
+	       complain_registers(&err) : EXIT_DONE;
 }
 
 int cmd_reset(int argc, char **argv)
@@ -430,7 +436,7 @@ static int selftest(struct cnnrt_device *dev, const struct common *c)
 	if (c->json)
 		json_close(&j, ']');
 	if (failed < 0)
-		return complain(EXIT_FAILED, "%s", err.text);
+		return complain_error(&err);
 	return failed || !passes ? EXIT_FAILED : EXIT_DONE;
 }
 

@@ -21,7 +21,7 @@ static int read_registers(struct cnnrt_device *dev, uint32_t base,
 	for (uint32_t i = 0; i < CLIENTS_COUNTERS; i++) {
 		if (cnnrt_device_reg_read(dev, base + 8 * i, &lo, &err) ||
 		    cnnrt_device_reg_read(dev, base + 8 * i + 4, &hi, &err))
-			return complain(EXIT_FAILED, "%s", err.text);
+			return complain_registers(&err);
 		counters[i] = (uint64_t)hi << 32 | lo;
 	}
 	return EXIT_DONE;

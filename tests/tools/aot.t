@@ -74,6 +74,12 @@ def check_refusals():
            '--device-caps', os.path.join(HERE, 'aot.t'))
     expect(FAILED, 'lob) 0x100', 'cnnrun', 'digits.cnn', '--device', 'sim:cores=ccp:lob=16')
     expect(NO_DEVICE, 'not run', 'cnnrun', 'digits.cnn', '--device', 'caps:sim.caps')
+    said = 'caps:sim.caps: a description of a device: programs can be compiled for it, not run on it'
+    for command in ('regs', 'stats', 'selftest', 'reset'):
+        expect(NO_DEVICE, said, 'cnnctl', command, '--device', 'caps:sim.caps')
+    for command in ('exec', 'events'):
+        expect(NO_DEVICE, said, 'cnnctl', command, '--core', '0', '--program', 'digits.cnn',
+               '--device', 'caps:sim.caps')
     data = bytearray(content('digits.cnn'))
     data[len(data) // 2] ^= 1
     with open('bad.cnn', 'wb') as f:
