@@ -36,7 +36,7 @@ static void print_counters(struct json *j, unsigned int index, const char *core,
 	if (j->out)
 		json_open(j, section, '{');
 	else
-		printf("[%s]\n", section);
+		printf("[%s.%u]\n", core, index);
 	/* The last counter is reserved. */
 	for (size_t i = 0; i < CLIENTS_COUNTERS - 1; i++) {
 		if (j->out)

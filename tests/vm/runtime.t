@@ -161,7 +161,7 @@ tap_run "registers as JSON are for the administrator" refused registersjson
 tap_run "statistics are for the administrator" refused counters
 counters_stay()
 {
-	ended statsbefore 0 "[core0.$core]" && grep -q '^cycles  *[1-9]' "$work/statsbefore.out" &&
+	ended statsbefore 0 "[$core.0]" && grep -q '^cycles  *[1-9]' "$work/statsbefore.out" &&
 		grep suspended "$work/asleep.out" &&
 		cmp "$work/statsbefore.out" "$work/statsafter.out"
 }
