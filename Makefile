@@ -33,6 +33,10 @@
 #
 # Debian packages that are missing are installed by the targets that need them.
 
+ifneq ($(filter-out arm64 riscv64,$(ARCH)),)
+$(error ARCH=$(ARCH): it must be arm64 or riscv64, or not be given)
+endif
+
 BUILD ?= build
 PREFIX ?= /usr/local
 # Where programs, library and module go.
