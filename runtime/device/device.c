@@ -45,7 +45,8 @@ static int find_accelerator(const char *wanted, struct choice *c, struct cnnrt_e
 	c->wanted = wanted;
 	c->state = CNNRT_ENODEV;
 	snprintf(c->text, sizeof(c->text), "%.100s: there is no such accelerator in this "
-		 "machine; device \"sim\" runs one inside the process",
+		 "machine; device \"sim\" (--device sim or CNNRT_DEVICE=sim) runs one inside the "
+		 "process",
 		 wanted ? wanted : "cnnacc");
 	ret = cnnrt_device_enumerate(choose, c, err);
 	return ret < 0 ? ret : CNNRT_OK;

@@ -818,7 +818,8 @@ static int parse_props(const char *props, struct cm_config *config, struct cnnrt
 
 		if (!value) {
 			ret = rt_fail(err, CNNRT_EINVAL, "sim: property \"%.100s\" has no value: "
-				      "write KEY=VALUE", item);
+				      "write KEY=VALUE, and cores=NAME+NAME for more than one "
+				      "core", item);
 			break;
 		}
 		*value++ = '\0';

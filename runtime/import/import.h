@@ -11,6 +11,8 @@
  */
 int cnn_graph_import_onnx(const void *buf, size_t len, int folder, struct cnn_graph **graph,
 			  struct cnn_err *err);
+/* Can a file be an ONNX file, to judge by the first byte? */
+bool cnn_starts_as_onnx(const uint8_t *buf);
 /*
  * Such a file, or a TensorFlow Lite file as the identifier at its byte 4 tells: quantised or
  * float32, inputs and outputs in the file's layout (NHWC).

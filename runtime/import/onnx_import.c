@@ -598,6 +598,15 @@ static int import_model(const Onnx__ModelProto *model, int folder, struct cnn_gr
 	return ret;
 }
 
+bool cnn_starts_as_onnx(const uint8_t *buf)
+{
+	const ProtobufCFieldDescriptor *f =
+		protobuf_c_message_descriptor_get_field(&onnx__model_proto__descriptor, *buf >> 3);
+	unsigned int wire = f && f->type == PROTOBUF_C_TYPE_INT64 ? 0 : 2;
+
+	return f && (*buf & 7) == wire;
+}
+
 int cnn_graph_import_onnx(const void *buf, size_t len, int folder, struct cnn_graph **graph,
 			  struct cnn_err *err)
 {

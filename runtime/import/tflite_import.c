@@ -383,8 +383,12 @@ static int import_tflite(const void *buf, size_t len, struct cnn_graph **graph, 
 int cnn_graph_import(const void *buf, size_t len, int folder, struct cnn_graph **graph,
 		     struct cnn_err *err)
 {
-	bool tflite = len >= 8 && !memcmp((const char *)buf + 4, "TFL3", 4);
+	int ret;
 
-	return tflite ? import_tflite(buf, len, graph, err) :
-			cnn_graph_import_onnx(buf, len, folder, graph, err);
+	if (len >= 8 && !memcmp((const char *)buf + 4, "TFL3", 4))
+		return import_tflite(buf, len, graph, err);
+	ret = cnn_graph_import_onnx(buf, len, folder, graph, err);
+	if (ret == CNN_EINVAL && len && !cnn_starts_as_onnx(buf))
+		return cnn_fail(err, ret, "neither an ONNX nor a TensorFlow Lite network");
+	return ret;
 }

@@ -66,8 +66,10 @@ static int add_file(struct request *r, uint64_t va, const char *path, unsigned i
 	int ret;
 
 	if (!read_file(path, &data, &size))
-		return complain(EXIT_USAGE, "exec: %s: %s", path, strerror(errno));
-	ret = add_range(r, va, size, flags, data);
+		return complain(EXIT_USAGE, "exec: %s: %s", path,
+				errno == EINVAL ? "not a regular file" : strerror(errno));
+	ret = size ? add_range(r, va, size, flags, data) :
+		     complain(EXIT_USAGE, "exec: %s: the file is empty", path);
 	if (ret)
 		free(data);
 	return ret;

@@ -216,7 +216,8 @@ int cmd_info(int argc, char **argv)
 	if (c.json)
 		json_close(&j, ']');
 	if (ret == EXIT_NO_DEVICE && !c.device)
-		complain(0, "no usable accelerator; --device sim runs one inside the process");
+		complain(0, "no usable accelerator; --device sim or CNNRT_DEVICE=sim runs one "
+			 "inside the process");
 	return ret;
 }
 

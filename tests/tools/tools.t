@@ -103,14 +103,14 @@ def check_exec():
     execute(USAGE, 'multiple of 64', '--program', '0x1001=nop')
     execute(USAGE, 'program of 3 bytes', '--program', 'odd')
     execute(USAGE, f'up to {program_max()}', '--program', 'long')
-    execute(USAGE, 'empty', '--program', 'empty')
+    execute(USAGE, 'exec: empty: the file is empty', '--program', 'empty')
     execute(USAGE, '4 GiB', '--program', 'nop', '--zero', '0xfffff000:0x1001')
     execute(USAGE, 'VA:LEN=FILE', '--program', 'nop', '--dump', '0:64')
     execute(USAGE, 'cycle', '--program', 'nop', '--cycles', '0')
     execute(USAGE, 'takes at most', '--program', 'nop', '--cycles', '0xffffffffffffffff')
     execute(USAGE, '--load', '--program', 'nop', '--load')
     execute(USAGE, 'Is a directory', '--program', '.')
-    execute(USAGE, 'Invalid argument', '--program', '/dev/null')
+    execute(USAGE, 'null: not a regular file', '--program', '/dev/null')
     execute(FAILED, '/nowhere/x', '--program', 'nop', '--dump', '0:64=/nowhere/x')
 
 
@@ -196,10 +196,15 @@ def check_devices():
     check_unknown_core()
     expect(DONE, 'Usage: ', ['cnnctl', 'exec', '--help'])
     expect(NO_DEVICE, 'no such accelerator', ['cnnctl', 'info', '--device', '/nowhere'])
+    expect(NO_DEVICE, 'simm: there is no such accelerator in this machine; device "sim" (--device sim '
+           'or CNNRT_DEVICE=sim) runs one', ['cnnctl', 'info', '--device', 'simm'])
+    expect(DONE, f'[{CORE}.0]\n', ['cnnctl', 'stats', '--device', f'sim:cores={CORE}'])
     expect(NO_DEVICE, 'not a cnnacc', ['cnnctl', 'info', '--device', '/dev/null'])
     for tool in (['cnnctl', 'selftest'], ['cnnrun', MODEL]):
         expect(USAGE, 'no property', [*tool, '--device', 'sim:nonsense=1'])
         expect(USAGE, 'threads" is given twice', [*tool, '--device', 'sim:threads=1,threads=2'])
+        expect(USAGE, f'"{OTHER}" has no value: write KEY=VALUE, and cores=NAME+NAME for more than one',
+               [*tool, '--device', f'sim:cores={CORE},{OTHER}'])
         expect(USAGE, 'no core type', [*tool, '--device', 'sim:cores=nonsense'])
 
 
@@ -310,6 +315,8 @@ def check_cnnrun():
     network(USAGE, 'no output "nonsense"', '--output', 'nonsense=x.npy')
     network(USAGE, 'no input "nonsense"', '--input', 'nonsense=x.npy')
     network(FAILED, '/nowhere/x', '--output', '0=/nowhere/x')
+    for late in ('--output=0=/nowhere/x', '--profile=/nowhere/x', '--report=/nowhere/x.html'):
+        network(FAILED, '/nowhere/x', late, '--input', '0=absent.npy')
     network(USAGE, f'"{MODEL}" and "out.txt" (a report', '--report', 'out.txt')
     network(USAGE, f'"{MODEL}" and ""', '--report', '')
     network(USAGE, f'"{MODEL}" and "more"', 'more')
@@ -334,7 +341,7 @@ def check_cnnrun():
                             'sim', '--compare'], capture_output=True, text=True, timeout=120,
                            check=False)
     report(zeros.stderr.count('is not given: zeros') == 1, 'an input of zeros is named once')
-    expect(FAILED, 'line: not an ONNX file', ['cnnrun', 'line', '--device', 'sim'])
+    expect(FAILED, 'line: neither an ONNX nor a TensorFlow Lite network', ['cnnrun', 'line', '--device', 'sim'])
     expect(FAILED, 'empty: the file is empty', ['cnnrun', 'empty', '--device', 'sim'])
 
 
