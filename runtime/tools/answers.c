@@ -30,6 +30,9 @@ int read_samples(const char *path, struct cnn_tensor *t)
 
 	if (ret)
 		return ret;
+	if (t->rank && !t->dims[0])
+		return complain(EXIT_FAILED, "%s: there are no samples: the first axis has length 0",
+				path);
 	if (t->dtype != CNN_FLOAT32 || t->rank < 2 || cnn_tensor_count(t) < 1)
 		return complain(EXIT_FAILED, "%s: float32 samples along the first axis are wanted, "
 				"it has %s of rank %d", path, cnn_dtype_name(t->dtype), t->rank);

@@ -9,15 +9,24 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static int check_writable(const char *path)
+{
+	return !path || is_writable(path) ? EXIT_DONE :
+					    complain(EXIT_FAILED, "%s: %s", path, strerror(errno));
+}
+
 /* Called before the run, so that a mistyped name does not cost its time. */
 static int check_outputs(struct network *n)
 {
 	const struct run_options *o = n->s->opt;
+	int ret = check_writable(o->profile);
 
-	for (unsigned int i = 0; i < o->output.count; i++)
-		if (find_io(n, CNNRT_OUTPUT, o->output.at[i].name) < 0)
-			return EXIT_USAGE;
-	return EXIT_DONE;
+	for (int kind = 0; kind < REPORT_KINDS && !ret; kind++)
+		ret = check_writable(o->report[kind]);
+	for (unsigned int i = 0; i < o->output.count && !ret; i++)
+		ret = find_io(n, CNNRT_OUTPUT, o->output.at[i].name) < 0 ?
+		      EXIT_USAGE : check_writable(o->output.at[i].file);
+	return ret;
 }
 
 static int compare_u64(const void *a, const void *b)
@@ -199,26 +208,41 @@ static void progress_show(unsigned int done, unsigned int total, void *opaque)
 	p->next_ns = now + (p->tty ? TTY_NS : FILE_NS);
 }
 
+#define SHAPE_TEXT	(CNNRT_MAX_RANK * 24)
+
+/* "N,3,N,N", with other texts for the first dimension and the others if they are free. */
+static void print_shape(const struct cnnrt_tensor_info *info, const char *first, const char *other,
+			char *text)
+{
+	size_t at = 0;
+
+	*text = '\0';
+	for (int i = 0; i < info->rank; i++) {
+		const char *comma = i ? "," : "", *size = i ? other : first;
+
+		if (info->dims[i] < 0)
+			at += (size_t)snprintf(text + at, SHAPE_TEXT - at, "%s%s", comma, size);
+		else
+			at += (size_t)snprintf(text + at, SHAPE_TEXT - at, "%s%" PRId64, comma,
+					       info->dims[i]);
+	}
+}
+
 /* Which --shape to give for an input whose free dimensions, from first on, are taken as 1. */
 static void name_free_dims(const struct cnnrt_tensor_info *info, int first)
 {
-	char shape[CNNRT_MAX_RANK * 24] = "";
-	bool is_free = false;
-	size_t at = 0;
+	char shape[SHAPE_TEXT], example[SHAPE_TEXT];
+	int last = info->rank - 1;
 
-	for (int i = 0; i < info->rank; i++) {
-		is_free |= i >= first && info->dims[i] < 0;
-		if (i)
-			shape[at++] = ',';
-		if (info->dims[i] < 0)
-			shape[at++] = 'N';
-		else
-			at += (size_t)snprintf(shape + at, sizeof(shape) - at, "%" PRId64,
-					       info->dims[i]);
-	}
-	if (is_free)
-		complain(0, "input %s: each N of %s is free and was taken as 1; --shape %s=%s gives "
-			 "others", info->name, shape, info->name, shape);
+	while (last >= first && info->dims[last] >= 0)
+		last--;
+	if (last < first)
+		return;
+	print_shape(info, "N", "N", shape);
+	/* The first may be the batch: another number than 1 only if no other dimension is free. */
+	print_shape(info, last ? "1" : "8", "224", example);
+	complain(0, "input %s: each N of %s is free and was taken as 1; give the size that is wanted, "
+		 "as in --shape %s=%s", info->name, shape, info->name, example);
 }
 
 void name_free_inputs(const struct cnnrt_model *model, bool compiled)

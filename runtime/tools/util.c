@@ -2,10 +2,12 @@
 #include "util.h"
 
 #include <errno.h>
+#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #define READ_MIN	65536		/* capacity of a pipe */
 #define READ_MAX	((size_t)1 << 33)
@@ -153,6 +155,19 @@ bool read_file(const char *path, void **data, size_t *size)
 		errno = saved;
 	}
 	fclose(f);
+	return ok;
+}
+
+bool is_writable(const char *path)
+{
+	bool ok = !access(path, W_OK);
+	char *copy;
+
+	if (ok || errno != ENOENT)
+		return ok;
+	copy = strdup(path);
+	ok = copy && !access(dirname(copy), W_OK | X_OK);
+	free(copy);
 	return ok;
 }
 

@@ -271,7 +271,7 @@ def check_messages():
             (FAILED, 'No such file', call(samples=path('absent.npy'))),
             (FAILED, 'as many bytes as its shape says', call(samples=path('cut.npy'))),
             (FAILED, 'float32 samples', call(samples=path('whole.npy'))),
-            (FAILED, 'float32 samples', call(samples=path('none.npy'))),
+            (FAILED, 'none.npy: there are no samples', call(samples=path('none.npy'))),
             (FAILED, 'is not finite', call(samples=path('nan.npy'))),
             (FAILED, 'flat.npy: one sample: input x is', call(samples=path('flat.npy'))),
             (FAILED, 'wide.npy: one sample: input x', call('--test', path('wide.npy'))),
@@ -285,7 +285,8 @@ def check_messages():
             (3, 'no such accelerator', call(*test, '--device', 'absent')),
             (FAILED, 'a.npy: No such file', call(*test, '--answers', path('absent/a.npy'))),
             (FAILED, 'full: No space left', call(o='/dev/full')),
-            (FAILED, 'x.onnx: No such file', call(o=path('absent/x.onnx')))):
+            (FAILED, 'x.onnx: No such file', call(o=path('absent/x.onnx'))),
+            (FAILED, 'x.onnx: No such file', call(o=path('absent/x.onnx'), samples=path('absent.npy')))):
         expect(status, words, *args)
     check_models(call)
 
