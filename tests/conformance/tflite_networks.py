@@ -391,6 +391,8 @@ NETWORKS = {'resnet8': resnet8, 'ds-cnn': ds_cnn, 'mobile-u8': mobile_u8, 'shift
 
 def main():
     """Writes the one that is asked for."""
+    if len(sys.argv) != 3 or sys.argv[1] not in NETWORKS:
+        sys.exit(f'usage: tflite_networks.py NAME OUT.tflite\nNAME is one of: {", ".join(NETWORKS)}')
     with open(sys.argv[2], 'wb') as f:
         f.write(NETWORKS[sys.argv[1]]().file)
 
