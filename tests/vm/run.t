@@ -54,6 +54,10 @@ is "status of a kernel that panics" $status 123
 is "a kernel that dies before process 1 is booted once more" \
 	"$(grep -c 'booting again' "$work/err")" 1
 
+guest --machine nonesuch -- true
+is "status of an unknown machine" $status 125
+ok "the machines are named" grep -q '^run: --machine nonesuch: must be q35, virt-arm64' "$work/err"
+
 guest -- no-such-command
 is "status of a command that does not exist" $status 127
 
