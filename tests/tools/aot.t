@@ -74,7 +74,8 @@ def check_refusals():
            '--device-caps', os.path.join(HERE, 'aot.t'))
     expect(FAILED, 'lob) 0x100', 'cnnrun', 'digits.cnn', '--device', 'sim:cores=ccp:lob=16')
     expect(NO_DEVICE, 'not run', 'cnnrun', 'digits.cnn', '--device', 'caps:sim.caps')
-    said = 'caps:sim.caps: a description of a device: programs can be compiled for it, not run on it'
+    said = ('caps:sim.caps: a description of a device: programs can be compiled for it, not run '
+            'on it')
     for command in ('regs', 'stats', 'selftest', 'reset'):
         expect(NO_DEVICE, said, 'cnnctl', command, '--device', 'caps:sim.caps')
     for command in ('exec', 'events'):

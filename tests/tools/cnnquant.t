@@ -286,7 +286,8 @@ def check_messages():
             (FAILED, 'a.npy: No such file', call(*test, '--answers', path('absent/a.npy'))),
             (FAILED, 'full: No space left', call(o='/dev/full')),
             (FAILED, 'x.onnx: No such file', call(o=path('absent/x.onnx'))),
-            (FAILED, 'x.onnx: No such file', call(o=path('absent/x.onnx'), samples=path('absent.npy')))):
+            (FAILED, 'x.onnx: No such file', call(o=path('absent/x.onnx'),
+                                                   samples=path('absent.npy')))):
         expect(status, words, *args)
     check_models(call)
 

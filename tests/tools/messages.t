@@ -48,8 +48,8 @@ def test_free(work):
     """A free dimension is 1 unless its size is given; that is said where it may matter."""
     model = make.Model([FREE, 3, FREE, 8])
     model.node('Relu')
-    said = ('input input: each N of N,3,N,8 is free and was taken as 1; give the size that is wanted, '
-            'as in --shape input=1,3,224,8\n')
+    said = ('input input: each N of N,3,N,8 is free and was taken as 1; give the size that is '
+            'wanted, as in --shape input=1,3,224,8\n')
     done = run(work, model)
     tap.ok(done.returncode == 0 and said in done.stderr, 'free height', done.stderr)
     done = run(work, model, '--shape', 'input=1,3,8,8')
