@@ -151,6 +151,7 @@ tap_run "udev gives the node to group render" ended udev 0 "render 660"
 tap_run "a member of the group may use the device" ended group 0
 tap_run "a user without access is told what to do" ended unreadable 3 "may not open it"
 tap_run "a user with access needs no privilege" ended user 0
+tap_run "selftest says what it leaves out for a user" ended user 0 "skip registers keep their values: only for"
 # refused NAME: the command printed the refusal only.
 refused()
 {
