@@ -110,10 +110,7 @@ struct cnnacc_core *cnnacc_core_create(struct cnnacc_device *cdev, unsigned int 
 	ret = cnnacc_core_discover(core);
 	if (ret)
 		dev_err_probe(dev, ret, "core %u: bad discovery entry\n", index);
-	if (!ret)
-		ret = cnnacc_core_alloc_rings(core);
-	if (!ret)
-		ret = cnnacc_sched_init(core);
+	ret = ret ?: cnnacc_core_alloc_rings(core) ?: cnnacc_sched_init(core);
 	if (ret) {
 		kref_put(&core->ref, cnnacc_core_release);
 		return ERR_PTR(ret);

@@ -106,9 +106,8 @@ bool cnnacc_core_busy(struct cnnacc_core *core)
 {
 	bool busy;
 
-	spin_lock_irq(&core->lock);
-	busy = core->enabled && cnnacc_core_first_job(core);
-	spin_unlock_irq(&core->lock);
+	scoped_guard(spinlock_irq, &core->lock)
+		busy = core->enabled && cnnacc_core_first_job(core);
 	return busy;
 }
 
@@ -212,12 +211,11 @@ void cnnacc_core_event_work(struct work_struct *work)
 /* Writes packets of an enabled core again, first those of jobs that wait. */
 void cnnacc_core_resume(struct cnnacc_core *core)
 {
-	scoped_guard(spinlock_irq, &core->lock) {
-		if (!core->enabled)
-			return;
-		core->ready = true;
-		cnnacc_core_kick_locked(core);
-	}
+	guard(spinlock_irq)(&core->lock);
+	if (!core->enabled)
+		return;
+	core->ready = true;
+	cnnacc_core_kick_locked(core);
 }
 
 /* Runs a job that follows no other, and its followers, now or when the queue is ready again. */

@@ -135,15 +135,14 @@ static void cnnacc_core_mark_guilty(struct cnnacc_core *core, bool trusted)
 {
 	struct cnnacc_job *job;
 
-	scoped_guard(spinlock_irq, &core->lock) {
-		job = cnnacc_core_first_job(core);
-		if (!job)
-			return;
-		if (!trusted)
-			cnnacc_core_take_innocent(core);
-		cnnacc_core_remove_job(core, job);
-		cnnacc_core_set_failure(core, job, cnnacc_core_reset_status(core, job), NULL);
-	}
+	guard(spinlock_irq)(&core->lock);
+	job = cnnacc_core_first_job(core);
+	if (!job)
+		return;
+	if (!trusted)
+		cnnacc_core_take_innocent(core);
+	cnnacc_core_remove_job(core, job);
+	cnnacc_core_set_failure(core, job, cnnacc_core_reset_status(core, job), NULL);
 }
 
 static void cnnacc_core_end_failed(struct cnnacc_core *core)
@@ -218,15 +217,20 @@ static bool cnnacc_core_orphaned(const struct cnnacc_job *job)
 	return READ_ONCE(job->ctx->file->closed);
 }
 
-/* Takes the jobs of closed files off a core. */
+/*
+ * Takes the jobs of closed files off a core.  Later jobs first: if a file is closed meanwhile, a job
+ * goes with all before it, as the fences of a context signal in order.
+ */
 static void cnnacc_core_drop_orphans(struct cnnacc_core *core)
 {
-	struct cnnacc_job *job, *next;
+	struct cnnacc_job *job, *prev;
+	LIST_HEAD(orphans);
 
 	lockdep_assert_held(&core->lock);
-	list_for_each_entry_safe(job, next, &core->jobs, link)
+	list_for_each_entry_safe_reverse(job, prev, &core->jobs, link)
 		if (cnnacc_core_orphaned(job))
-			list_move_tail(&job->link, &core->innocent);
+			list_move(&job->link, &orphans);
+	list_splice_tail(&orphans, &core->innocent);
 }
 
 /* Runs on &cnnacc_device.reset_wq, like everything that touches a queue that is not ready. */

@@ -3,6 +3,7 @@
 #include <linux/delay.h>
 #include <linux/dma-fence.h>
 #include <linux/file.h>
+#include <linux/kthread.h>
 
 #include "cnnacc_mock.h"
 
@@ -239,6 +240,74 @@ static void cnnacc_recovery_test_orphan(struct kunit *test)
 	cnnacc_recovery_test_after(test, mock, param->core_resets, param->resets);
 }
 
+#define CNNACC_RECOVERY_TEST_JOBS	32
+
+/* A core, and jobs of a context whose file is closed while they are looked at. */
+struct cnnacc_recovery_test_closing {
+	struct cnnacc_core core;
+	struct cnnacc_ctx ctx;
+	struct cnnacc_file file;
+	struct cnnacc_job jobs[CNNACC_RECOVERY_TEST_JOBS];
+};
+
+static int cnnacc_recovery_test_closer(void *data)
+{
+	struct cnnacc_recovery_test_closing *closing = data;
+
+	while (!kthread_should_stop()) {
+		WRITE_ONCE(closing->file.closed, true);
+		cond_resched();
+	}
+	return 0;
+}
+
+/* Returns how many jobs a list has, or -1 if they are not in order from number @first on. */
+static int cnnacc_recovery_test_count(const struct list_head *jobs, u64 first)
+{
+	const struct cnnacc_job *job;
+	int count = 0;
+
+	list_for_each_entry(job, jobs, link)
+		if (job->seqno != first + count++)
+			return -1;
+	return count;
+}
+
+/* Of a file that is closed meanwhile the earlier jobs go, if not all. */
+static void cnnacc_recovery_test_closed(struct kunit *test)
+{
+	struct cnnacc_recovery_test_closing *closing = kunit_kzalloc(test, sizeof(*closing),
+								     GFP_KERNEL);
+	struct cnnacc_core *core;
+	struct task_struct *closer;
+	int i, round, gone;
+
+	KUNIT_ASSERT_NOT_NULL(test, closing);
+	core = &closing->core;
+	spin_lock_init(&core->lock);
+	closing->ctx.file = &closing->file;
+	closer = kthread_run(cnnacc_recovery_test_closer, closing, "cnnacc-closer");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(closer));
+	for (round = 0; round < 20000; round++) {
+		INIT_LIST_HEAD(&core->jobs);
+		INIT_LIST_HEAD(&core->innocent);
+		for (i = 0; i < CNNACC_RECOVERY_TEST_JOBS; i++) {
+			closing->jobs[i].ctx = &closing->ctx;
+			closing->jobs[i].seqno = i;
+			list_add_tail(&closing->jobs[i].link, &core->jobs);
+		}
+		scoped_guard(spinlock_irq, &core->lock) {
+			WRITE_ONCE(closing->file.closed, false);
+			cnnacc_core_drop_orphans(core);
+		}
+		gone = cnnacc_recovery_test_count(&core->innocent, 0);
+		if (gone < 0 || cnnacc_recovery_test_count(&core->jobs, gone) < 0)
+			break;
+	}
+	KUNIT_EXPECT_EQ(test, round, 20000);
+	kthread_stop(closer);
+}
+
 static struct kunit_case cnnacc_recovery_test_cases[] = {
 	KUNIT_CASE_PARAM(cnnacc_recovery_test_hanging, cnnacc_recovery_test_hang_gen_params),
 	KUNIT_CASE(cnnacc_recovery_test_fault),
@@ -249,6 +318,7 @@ static struct kunit_case cnnacc_recovery_test_cases[] = {
 	KUNIT_CASE(cnnacc_recovery_test_forced),
 	KUNIT_CASE(cnnacc_recovery_test_restart),
 	KUNIT_CASE(cnnacc_recovery_test_destroy),
+	KUNIT_CASE(cnnacc_recovery_test_closed),
 	KUNIT_CASE_PARAM_ATTR(cnnacc_recovery_test_orphan, cnnacc_recovery_test_hang_gen_params,
 			      { .speed = KUNIT_SPEED_SLOW }),
 	{ }
