@@ -358,7 +358,7 @@ static void cnnacc_bo_sync_range(struct device *dev, struct sg_table *sgt,
 	/* Page by page: an IOMMU makes one segment of pages that are scattered in memory. */
 	for_each_sgtable_dma_page(sgt, &page, at >> PAGE_SHIFT) {
 		size = min(end - at, PAGE_SIZE - offset_in_page(at));
-		if (!size)
+		if (!size || fatal_signal_pending(current))
 			break;
 		dma = sg_page_iter_dma_address(&page) + offset_in_page(at);
 		if (op->flags & DRM_CNNACC_BO_SYNC_FOR_DEVICE)
