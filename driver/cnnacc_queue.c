@@ -211,11 +211,11 @@ void cnnacc_core_event_work(struct work_struct *work)
 /* Writes packets of an enabled core again, first those of jobs that wait. */
 void cnnacc_core_resume(struct cnnacc_core *core)
 {
-	guard(spinlock_irq)(&core->lock);
-	if (!core->enabled)
-		return;
-	core->ready = true;
-	cnnacc_core_kick_locked(core);
+	scoped_guard(spinlock_irq, &core->lock)
+		if (core->enabled) {
+			core->ready = true;
+			cnnacc_core_kick_locked(core);
+		}
 }
 
 /* Runs a job that follows no other, and its followers, now or when the queue is ready again. */
@@ -383,11 +383,9 @@ void cnnacc_core_set_failure(struct cnnacc_core *core, struct cnnacc_job *job, e
 		list_add(&job->link, &core->jobs);
 		job = NULL;
 	}
-	core->failure = (struct cnnacc_failure) { .job = job, .end = end };
-	if (record) {
-		core->failure.has_record = true;
+	core->failure = (struct cnnacc_failure) { .job = job, .end = end, .has_record = record };
+	if (record)
 		core->failure.record = *record;
-	}
 	cnnacc_core_rewind(core);
 }
 

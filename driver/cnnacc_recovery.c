@@ -135,14 +135,15 @@ static void cnnacc_core_mark_guilty(struct cnnacc_core *core, bool trusted)
 {
 	struct cnnacc_job *job;
 
-	guard(spinlock_irq)(&core->lock);
-	job = cnnacc_core_first_job(core);
-	if (!job)
-		return;
-	if (!trusted)
-		cnnacc_core_take_innocent(core);
-	cnnacc_core_remove_job(core, job);
-	cnnacc_core_set_failure(core, job, cnnacc_core_reset_status(core, job), NULL);
+	scoped_guard(spinlock_irq, &core->lock) {
+		job = cnnacc_core_first_job(core);
+		if (!job)
+			return;
+		if (!trusted)
+			cnnacc_core_take_innocent(core);
+		cnnacc_core_remove_job(core, job);
+		cnnacc_core_set_failure(core, job, cnnacc_core_reset_status(core, job), NULL);
+	}
 }
 
 static void cnnacc_core_end_failed(struct cnnacc_core *core)
