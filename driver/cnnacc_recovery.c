@@ -219,8 +219,8 @@ static bool cnnacc_core_orphaned(const struct cnnacc_job *job)
 }
 
 /*
- * Takes the jobs of closed files off a core.  Later jobs first: if a file is closed meanwhile, a job
- * goes with all before it, as the fences of a context signal in order.
+ * Takes the jobs of closed files off a core.  Later jobs first: if a file is closed meanwhile, a
+ * job goes with all before it, as the fences of a context signal in order.
  */
 static void cnnacc_core_drop_orphans(struct cnnacc_core *core)
 {

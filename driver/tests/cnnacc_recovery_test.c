@@ -247,7 +247,7 @@ struct cnnacc_recovery_test_closing {
 	struct cnnacc_core core;
 	struct cnnacc_ctx ctx;
 	struct cnnacc_file file;
-	struct cnnacc_job jobs[CNNACC_RECOVERY_TEST_JOBS];
+	struct cnnacc_job *jobs[CNNACC_RECOVERY_TEST_JOBS];
 };
 
 static int cnnacc_recovery_test_closer(void *data)
@@ -286,16 +286,19 @@ static void cnnacc_recovery_test_closed(struct kunit *test)
 	core = &closing->core;
 	spin_lock_init(&core->lock);
 	closing->ctx.file = &closing->file;
+	for (i = 0; i < CNNACC_RECOVERY_TEST_JOBS; i++) {
+		closing->jobs[i] = kunit_kzalloc(test, sizeof(*closing->jobs[i]), GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, closing->jobs[i]);
+		closing->jobs[i]->ctx = &closing->ctx;
+		closing->jobs[i]->seqno = i;
+	}
 	closer = kthread_run(cnnacc_recovery_test_closer, closing, "cnnacc-closer");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(closer));
 	for (round = 0; round < 20000; round++) {
 		INIT_LIST_HEAD(&core->jobs);
 		INIT_LIST_HEAD(&core->innocent);
-		for (i = 0; i < CNNACC_RECOVERY_TEST_JOBS; i++) {
-			closing->jobs[i].ctx = &closing->ctx;
-			closing->jobs[i].seqno = i;
-			list_add_tail(&closing->jobs[i].link, &core->jobs);
-		}
+		for (i = 0; i < CNNACC_RECOVERY_TEST_JOBS; i++)
+			list_add_tail(&closing->jobs[i]->link, &core->jobs);
 		scoped_guard(spinlock_irq, &core->lock) {
 			WRITE_ONCE(closing->file.closed, false);
 			cnnacc_core_drop_orphans(core);
