@@ -301,7 +301,7 @@ def check_shapes(work):
         for row in rows:
             equal(row['macs_total'], 4 * 3 * 9 * (side - 2) ** 2, f'MACs with {options}')
     for options, status, wanted in (
-            ((), 1, ('were taken as 1', '--shape x=N,3,N,N gives others')),
+            ((), 1, ('were taken as 1', 'as in --shape x=1,3,224,224')),
             (('--shape', 'z=1,3,16,16'), 2, ('no input "z"',)),
             (('--shape', 'x=1,4,16,16'), 1, ('dimension 1 is 3, 4 given',)),
             ((*samples, '--shape', 'x=1,3,12,12'), 1, ('one sample is', '--shape gives input x'))):
