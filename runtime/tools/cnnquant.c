@@ -102,17 +102,6 @@ static bool is_same_file(const char *a, const char *b)
 				 x.st_dev == y.st_dev && x.st_ino == y.st_ino);
 }
 
-/* Before the work, which may take minutes. */
-static int check_writable(const struct quant_options *o)
-{
-	const char *const written[] = { o->out, o->answers };
-
-	for (size_t i = 0; i < ARRAY_SIZE(written); i++)
-		if (written[i] && !is_writable(written[i]))
-			return complain(EXIT_FAILED, "%s: %s", written[i], strerror(errno));
-	return EXIT_DONE;
-}
-
 /* Refuses output files that are also inputs. */
 static int check_files(const struct quant_options *o)
 {
@@ -141,7 +130,8 @@ static int check_options(const struct quant_options *o)
 	if (!o->test && (o->labels || o->answers || o->device || o->core))
 		return complain(EXIT_USAGE, "%s is for --test", o->labels ? "--labels" :
 				o->answers ? "--answers" : o->device ? "--device" : "--core");
-	return check_files(o) ?: check_writable(o);
+	/* Before the work, which may take minutes. */
+	return check_files(o) ?: check_writable(o->out) ?: check_writable(o->answers);
 }
 
 /* Moves samples spread over the file to its beginning; returns how many. */

@@ -9,12 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int check_writable(const char *path)
-{
-	return !path || is_writable(path) ? EXIT_DONE :
-					    complain(EXIT_FAILED, "%s: %s", path, strerror(errno));
-}
-
 /* Called before the run, so that a mistyped name does not cost its time. */
 static int check_outputs(struct network *n)
 {

@@ -158,7 +158,7 @@ bool read_file(const char *path, void **data, size_t *size)
 	return ok;
 }
 
-bool is_writable(const char *path)
+static bool is_writable(const char *path)
 {
 	bool ok = !access(path, W_OK);
 	char *copy;
@@ -169,6 +169,12 @@ bool is_writable(const char *path)
 	ok = copy && !access(dirname(copy), W_OK | X_OK);
 	free(copy);
 	return ok;
+}
+
+int check_writable(const char *path)
+{
+	return !path || is_writable(path) ? EXIT_DONE :
+	       complain(EXIT_FAILED, "%s: %s", path, strerror(errno));
 }
 
 bool write_file(const char *path, const void *data, size_t size)

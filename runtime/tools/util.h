@@ -47,8 +47,11 @@ bool parse_u64(const char *text, uint64_t *value);
 
 /* Reads a file into malloc'ed memory of at least one byte; on failure false, with errno set. */
 bool read_file(const char *path, void **data, size_t *size);
-/* Can a file be written there, as far as that is known before? If not, errno tells why. */
-bool is_writable(const char *path);
+/*
+ * Can a file be written there, as far as that is known before the work? Else a message. Returns an
+ * exit status: EXIT_DONE also for NULL.
+ */
+int check_writable(const char *path);
 bool write_file(const char *path, const void *data, size_t size);
 /* Closes a file that was written; on failure, also before, a message. Returns an exit status. */
 int close_file(FILE *f, const char *path);
